@@ -103,7 +103,8 @@ struct BackendConfig {
   bool loss_passes = false;          // count the memory that loss passes need beside the outputs
   bool all_outputs = false;          // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;            // modes that update_rows solves by ADMM
-  // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. Not of CUDA.
+  // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. CUDA has them of three modes or
+  // more.
   std::vector<int> columns = {};
   std::vector<VectorShape> vectors = {};  // see Factors::load_vector
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
@@ -119,6 +120,15 @@ struct BackendConfig {
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
 
   int columns_of(int mode) const { return columns.empty() ? rank : columns[static_cast<std::size_t>(mode)]; }
+  // Of a mode's output: with `columns`, the product of the others'.
+  std::uint64_t output_columns_of(int mode) const {
+    if (columns.empty()) return static_cast<std::uint64_t>(rank);
+    std::uint64_t product = 1;
+    for (int other = 0; other < layout.order(); ++other) {
+      if (other != mode) product *= static_cast<std::uint64_t>(columns_of(other));
+    }
+    return product;
+  }
 };
 
 }  // namespace blco

@@ -32,8 +32,10 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
   }
 }
 
-void check_product(const PassRequest& request, const std::string& backend) {
-  require(request.product == Product::hadamard, "the " + backend + " backend has no Kronecker product");
+void check_product(const PassRequest& request, bool has_columns) {
+  require((request.product == Product::kronecker) == has_columns,
+          "begin_pass: a backend has Kronecker products if its factors have numbers of columns of their own, and no "
+          "other passes then");
 }
 
 void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values) {

@@ -17,8 +17,9 @@ void require(bool condition, const std::string& message);
 // `backend` names the backend in the message.
 void check_backend_config(const BackendConfig& config, const std::string& backend);
 
-// Throws Error{invalid_argument} for a Kronecker product.
-void check_product(const PassRequest& request, const std::string& backend);
+// Throws Error{invalid_argument} unless a backend with BackendConfig::columns, and only such a one, is asked for a
+// Kronecker product.
+void check_product(const PassRequest& request, bool has_columns);
 
 // Returns the number of rows in `numbers` numbers of `rank` columns. Throws Error{invalid_argument} unless they are
 // whole rows that fit a matrix of `rows` rows from `first_row` on.

@@ -117,7 +117,7 @@ struct PassRequest {
   // The MTTKRP of one mode.
   PassRequest(int mode) : outputs(mode_bit(mode)) {}  // NOLINT(google-explicit-constructor)
   // output_n = sum over nonzeros of value * (the other modes' rows, combined by `of_rows`). Kronecker products need
-  // BackendConfig::columns, with which the CPU has no other passes; CUDA has none.
+  // BackendConfig::columns, with which CPU and CUDA have no other passes.
   PassRequest(int mode, Product of_rows) : outputs(mode_bit(mode)), product(of_rows) {}
   // output_n = sum over nonzeros of weight * prod_{m != n} A_m[i_m], for each mode of `outputs`; and the terms' sum.
   PassRequest(const EntryFunction& at_nonzeros, ModeSet modes) : outputs(modes), function(at_nonzeros) {}

@@ -22,7 +22,7 @@ constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
                  const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
                  bool is_fixed, const std::vector<int>& columns, const std::string& smaller) {
-  const bool has_products = columns.size() > 2 && is_on_this_cpu(compute);
+  const bool has_products = columns.size() > 2 && has_one_device(compute);
   if (has_products && make(tensor, compute, std::ranges::max(columns), columns,
                            caller_bytes(0) + 2 * choices * sizeof(double), stop, smaller)) {
     return;
@@ -78,7 +78,8 @@ ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const s
       choices_(tensor.shape(), columns),
       slab_(job.slab),
       backend_(&job.job->backend()),
-      rows_(*tensor_, *backend_, static_cast<int>(job.slab), job.job->has_factors_on_device()),
+      is_on_device_(job.job->has_factors_on_device()),
+      rows_(*tensor_, *backend_, static_cast<int>(job.slab), is_on_device_),
       workers_(job.job->make_workers(&meter)),
       loaded_(columns.size()) {}
 
@@ -101,7 +102,7 @@ std::vector<double> ColumnSlabs::unfold(std::size_t mode) {
 std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
   for (std::size_t other = 0; other < columns_.size(); ++other) {
     if (other == mode || !loaded_[other].empty()) continue;
-    OriginalRows(*tensor_, *backend_, static_cast<int>(columns_[other]), false)
+    OriginalRows(*tensor_, *backend_, static_cast<int>(columns_[other]), is_on_device_)
         .load(static_cast<int>(other), 0, (*matrices_)[other]);
     loaded_[other] = {0};
   }
@@ -125,7 +126,8 @@ std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
       for (std::uint64_t choice = 0; choice < choices; ++choice) to[start + choice] = block[start + places[choice]];
     }
   }
-  OriginalRows(*tensor_, *backend_, static_cast<int>(choices), false).reorder(static_cast<int>(mode), unfolding);
+  OriginalRows(*tensor_, *backend_, static_cast<int>(choices), is_on_device_)
+      .reorder(static_cast<int>(mode), unfolding);
   return unfolding;
 }
 

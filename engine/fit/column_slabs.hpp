@@ -1,6 +1,6 @@
 // A tensor times one column of each mode's matrix but one's, for all such choices of columns: what a core is made of.
-// A slab of choices at a time is an MTTKRP, whose factors have a column for each choice; on the CPU one pass may make
-// all of them, as Kronecker products of rows.
+// A slab of choices at a time is an MTTKRP, whose factors have a column for each choice; one pass may make all of them,
+// as Kronecker products of rows.
 #pragma once
 
 #include <blco/compute.hpp>
@@ -23,8 +23,8 @@ namespace blco {
 // `is_fixed`: another number rounds in other ways. `caller_bytes` tells the caller's memory for a slab of so many, the
 // output of pass() included. Throws Error as Job does.
 //
-// With `columns`, the columns of each mode's matrix, and no GPU, the job makes whole unfoldings if the budget has room,
-// and there are no slabs. If `compute` is deterministic, both have the same bits. `smaller`: see JobNeeds.
+// With `columns`, the columns of each mode's matrix, and one device, the job makes whole unfoldings if the budgets have
+// room, and there are no slabs. If `compute` is deterministic, both have the same bits. `smaller`: see JobNeeds.
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
           const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
@@ -91,6 +91,7 @@ class ColumnSlabs {
   ColumnChoices choices_;
   std::uint64_t slab_;
   Backend* backend_;
+  bool is_on_device_;
   OriginalRows rows_;
   std::unique_ptr<WorkerGroup> workers_;
   std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each column is

@@ -84,7 +84,7 @@ void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const s
     const std::uint64_t slab = slabs->slab == 0 ? shape.choices(n) : slabs->slab;
     passes_per_sweep += (shape.choices(n) + slab - 1) / slab * (is_hoqri ? 2 : 1);
   }
-  find_minimum(tensor, options, ranks);
+  find_minimums(tensor, options, ranks);
 }
 
 bool TuckerJob::samples(const TuckerOptions& options) {
@@ -103,20 +103,23 @@ TuckerPlan TuckerJob::describe() const {
   TuckerPlan plan{.method = method, .passes_per_sweep = passes_per_sweep, .plan = slabs->job->describe()};
   plan.plan.stops_within_sweep = true;
   plan.plan.minimum_bytes = minimum_bytes;
+  plan.plan.device_minimum_bytes = device_minimum_bytes;
   return plan;
 }
 
 // A smaller budget has slabs, or smaller ones, and may have the other method.
-void TuckerJob::find_minimum(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks) {
+void TuckerJob::find_minimums(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks) {
   minimum_bytes = slabs->job->plan().minimum_bytes;
+  device_minimum_bytes = slabs->job->plan().device_minimum_bytes;
   options.compute.trace.clear();
   const bool is_fixed = options.compute.deterministic;
   const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
   try {
     const SlabJob smallest = slab_job(tensor, options, ranks, may_choose ? TuckerMethod::hoqri : method, {}, is_fixed,
                                       {}, is_fixed ? std::numeric_limits<std::uint64_t>::max() : 1);
-    const std::uint64_t bytes = smallest.job->plan().minimum_bytes;
-    minimum_bytes = samples(options) ? bytes : std::min(minimum_bytes, bytes);
+    const Plan& least = smallest.job->plan();
+    minimum_bytes = samples(options) ? least.minimum_bytes : std::min(minimum_bytes, least.minimum_bytes);
+    device_minimum_bytes = std::min(device_minimum_bytes, least.device_minimum_bytes);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
   }

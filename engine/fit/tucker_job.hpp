@@ -25,11 +25,12 @@ struct TuckerJob {
   std::optional<SlabJob> slabs;
   std::uint64_t passes_per_sweep = 0;
   std::uint64_t minimum_bytes = 0;
+  std::uint64_t device_minimum_bytes = 0;
 
  private:
   void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop,
             bool is_fixed);
-  void find_minimum(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks);
+  void find_minimums(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks);
 };
 
 }  // namespace blco

@@ -109,11 +109,6 @@ std::vector<Compute> parts_of(const Compute& compute, const std::vector<NamedDev
   return parts;
 }
 
-bool is_on_this_cpu(const Compute& compute) {
-  if (compute.peers != nullptr) return false;
-  const std::vector<NamedDevice> devices = devices_of(compute);
-  if (!devices.empty()) return devices.size() == 1 && !devices[0].gpu;
-  return compute.device == Device::cpu || compute.deterministic || !find_device().limits;
-}
+bool has_one_device(const Compute& compute) { return compute.peers == nullptr && devices_of(compute).size() < 2; }
 
 }  // namespace blco

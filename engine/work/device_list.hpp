@@ -21,7 +21,7 @@ std::vector<NamedDevice> devices_of(const Compute& compute);
 // Compute for each of them: it alone, and its part of the threads. A GPU's threads read its chunks, which takes few.
 std::vector<Compute> parts_of(const Compute& compute, const std::vector<NamedDevice>& devices);
 
-// Whether all of a job's passes run on the CPU of this process.
-bool is_on_this_cpu(const Compute& compute);
+// Whether one device of this process makes all of a job's passes.
+bool has_one_device(const Compute& compute);
 
 }  // namespace blco

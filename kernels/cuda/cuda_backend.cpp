@@ -212,7 +212,7 @@ class CudaBackend final : public Backend {
   }
 
   void begin_pass(const PassRequest& request) override {
-    check_product(request, "CUDA");
+    check_product(request, !config_.columns.empty());
     require(config_.all_outputs || !has_several(request.outputs),
             "begin_pass: a backend without all_outputs has room for one output");
     require(!request.continues || (!request.is_mttkrp() && request.outputs == pass_.outputs),
@@ -230,6 +230,7 @@ class CudaBackend final : public Backend {
       shared.mode = request.only_mode();
       static_cast<OutputCopies<Sum>&>(shared) = outputs_[shared.mode];
       set_factors(shared);
+      if (request.product == Product::kronecker) ttmc_launcher_.emplace(shared, config_, limits_);
     } else {
       begin_loss_pass(request);
     }
@@ -292,13 +293,13 @@ class CudaBackend final : public Backend {
 
   double sum_of_terms() const override { return sum_of_terms_; }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    check_filled(mode);
-    transfer_.download_numbers<Sum>(outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), rows, main_);
+    const std::uint64_t offset = offset_of_output(mode, first_row, rows.size());
+    transfer_.download_numbers<Sum>(outputs_.data(mode) + offset, rows, main_);
   }
 
   void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    check_filled(mode);
-    transfer_.upload_numbers(rows, outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), main_);
+    const std::uint64_t offset = offset_of_output(mode, first_row, rows.size());
+    transfer_.upload_numbers(rows, outputs_.data(mode) + offset, main_);
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
@@ -382,7 +383,8 @@ class CudaBackend final : public Backend {
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
-  std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.rank); }
+  // Of the factor.
+  std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.columns_of(mode)); }
 
   void check_filled(int mode) const {
     require(has_mode(pass_.outputs, mode), "the last pass has not filled mode " + std::to_string(mode));
@@ -420,8 +422,14 @@ class CudaBackend final : public Backend {
   }
 
   std::uint64_t offset_of_rows(int mode, std::uint64_t first_row, std::size_t count) const {
-    check_row_block(length(mode), config_.rank, first_row, count);
-    return first_row * static_cast<std::uint64_t>(config_.rank);
+    check_row_block(length(mode), config_.columns_of(mode), first_row, count);
+    return first_row * static_cast<std::uint64_t>(config_.columns_of(mode));
+  }
+  std::uint64_t offset_of_output(int mode, std::uint64_t first_row, std::size_t count) const {
+    check_filled(mode);
+    const std::uint64_t columns = config_.output_columns_of(mode);
+    check_row_block(length(mode), static_cast<int>(columns), first_row, count);
+    return first_row * columns;
   }
   void copy_and_compute(std::size_t slot, const ChunkView& chunk, bool staged) {
     Slot& used = slots_.at(slot);
@@ -450,11 +458,13 @@ class CudaBackend final : public Backend {
     for (int m = 0; m < layout_.order(); ++m) arguments.factors[m] = factors_[m].template as<const Factor>();
   }
   void compute(std::span<const DeviceChunk* const> chunks, std::size_t stream) {
-    const NvtxRange range(pass_.is_mttkrp() ? "mttkrp" : "loss pass");
+    const bool is_ttmc = pass_.product == Product::kronecker;
+    const NvtxRange range(is_ttmc ? "ttmc" : pass_.is_mttkrp() ? "mttkrp" : "loss pass");
     cudaStream_t queue = stream_of(stream).get();
     const auto begin = trace_.mark(queue);
-    const char* name = pass_.is_mttkrp() ? launcher_.launch(chunks, queue)
-                                         : loss_launcher_->launch(chunks, terms_.of_stream(stream), queue);
+    const char* name = is_ttmc             ? ttmc_launcher_->launch(chunks, queue)
+                       : pass_.is_mttkrp() ? launcher_.launch(chunks, queue)
+                                           : loss_launcher_->launch(chunks, terms_.of_stream(stream), queue);
     trace_.add(stream < slots_.size() ? "kernel " + std::to_string(stream)
                                       : "kernel of residents " + std::to_string(stream - slots_.size()),
                name, chunks.front()->number, 0, begin, trace_.mark(queue));
@@ -505,6 +515,7 @@ class CudaBackend final : public Backend {
   std::uint64_t arena_used_ = 0;
   MethodVectors<DeviceVector> vectors_;
   MttkrpLauncher<Sum, Factor> launcher_;
+  std::optional<TtmcLauncher<Sum, Factor>> ttmc_launcher_;  // of the last pass of Kronecker products
   std::optional<LossLauncher<Sum, Factor>> loss_launcher_;  // from the first loss pass on
 
   std::vector<std::vector<double>> grams_;  // on the host; empty: out of date
@@ -526,7 +537,8 @@ class CudaBackend final : public Backend {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const DeviceLimits& limits) {
   check_backend_config(config, "CUDA");
-  require(config.columns.empty(), "the CUDA backend has equally many columns in all factors");
+  require(config.columns.empty() || config.layout.order() > 2,
+          "the CUDA backend has Kronecker products of three modes or more");
   require(config.slots >= 1, "the device needs at least one slot");
   return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
     return std::make_unique<CudaBackend<Sum, Factor>>(config, limits);

@@ -17,12 +17,13 @@ constexpr std::uint64_t staging_bytes = std::uint64_t{2} << 20;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
 
-std::uint64_t factor_row_bytes(const BackendConfig& config) {
-  return static_cast<std::uint64_t>(config.rank) * factor_number_bytes(config.precision);
+std::uint64_t factor_bytes(const BackendConfig& config, int mode) {
+  return config.layout.mode(mode).length * static_cast<std::uint64_t>(config.columns_of(mode)) *
+         factor_number_bytes(config.precision);
 }
 
-std::uint64_t output_row_bytes(const BackendConfig& config) {
-  return static_cast<std::uint64_t>(config.rank) * output_number_bytes(config.precision);
+std::uint64_t output_bytes(const BackendConfig& config, int mode) {
+  return config.layout.mode(mode).length * config.output_columns_of(mode) * output_number_bytes(config.precision);
 }
 
 class GpuKind final : public DeviceKind {
@@ -57,19 +58,17 @@ class GpuKind final : public DeviceKind {
 }  // namespace
 
 std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits) {
-  const auto& shape = config.layout.shape();
   const Precision precision = config.precision;
-  const std::uint64_t longest = std::ranges::max(shape);
+  const std::uint64_t longest = std::ranges::max(config.layout.shape());
   std::uint64_t bytes = table_and_flag_bytes;
+  std::uint64_t outputs = 0;
   for (int mode = 0; mode < config.layout.order(); ++mode) {
     const std::uint64_t matrices = (config.keep_previous ? 2 : 1) * (has_mode(config.dual_modes, mode) ? 2 : 1);
-    bytes += matrices * granules(config.layout.mode(mode).length * factor_row_bytes(config));
+    bytes += matrices * granules(factor_bytes(config, mode));
+    const std::uint64_t output = granules(output_bytes(config, mode));
+    outputs = config.all_outputs ? outputs + output : std::max(outputs, output);
   }
-  if (config.all_outputs) {
-    for (const std::uint64_t length : shape) bytes += granules(length * output_row_bytes(config));
-  } else {
-    bytes += granules(longest * output_row_bytes(config));
-  }
+  bytes += outputs;
   for (std::size_t v = 0; v < std::min(config.device_vectors, config.vectors.size()); ++v) {
     bytes += granules(config.vectors[v].rows * static_cast<std::uint64_t>(config.rank) * sizeof(double));
   }
@@ -82,14 +81,15 @@ std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits
 }
 
 std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits) {
-  std::uint64_t rows = 0;  // of the longest mode that takes copies; of all of these where they have outputs at once
-  for (const std::uint64_t length : config.layout.shape()) {
-    const bool is_short = length < static_cast<std::uint64_t>(limits.multiprocessors);
+  std::uint64_t bytes = 0;  // of the largest output that takes copies; of all of these where they are there at once
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    const bool is_short = config.layout.mode(mode).length < static_cast<std::uint64_t>(limits.multiprocessors);
     if (!is_short && config.gpu.conflict_resolution != ConflictResolution::hierarchical) continue;
-    rows = config.all_outputs ? rows + length : std::max(rows, length);
+    const std::uint64_t output = output_bytes(config, mode);
+    bytes = config.all_outputs ? bytes + output : std::max(bytes, output);
   }
   if (config.gpu.conflict_resolution == ConflictResolution::register_based) return 0;
-  return max_useful_copies * rows * output_row_bytes(config);
+  return max_useful_copies * bytes;
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) { return payload_slot_bytes(payload_bytes); }

@@ -26,12 +26,13 @@ class DeviceOutputs {
         limits_(limits),
         copies_memory_(std::min(config.private_bytes, cuda_backend_useful_private_bytes(config, limits)),
                        "copies of the output") {
-    const auto add = [this](std::uint64_t rows) { outputs_.emplace_back(numbers(rows) * sizeof(Sum), "the output"); };
-    if (config.all_outputs) {
-      for (const std::uint64_t rows : shape()) add(rows);
-    } else {
-      add(std::ranges::max(shape()));
+    const auto add = [this](std::uint64_t bytes) { outputs_.emplace_back(bytes, "the output"); };
+    std::uint64_t most = 0;
+    for (int mode = 0; mode < order(); ++mode) {
+      if (config.all_outputs) add(bytes(mode));
+      most = std::max(most, bytes(mode));
     }
+    if (!config.all_outputs) add(most);
   }
 
   // Starts a pass that fills the outputs of `modes`: zeroes their copies, and unless `continues` themselves. All that
@@ -47,7 +48,7 @@ class DeviceOutputs {
       if (!has_mode(modes, mode)) continue;
       const int copies =
           copies_of_output(limits_, config_.gpu.conflict_resolution, rows(mode), copied_bytes, copies_memory_.bytes());
-      copies_[index(mode)] = {data(mode), more, numbers(rows(mode)), copies};
+      copies_[index(mode)] = {data(mode), more, numbers(mode), copies};
       if (!continues) fill_zero(data(mode), bytes(mode), stream);
       const std::uint64_t more_bytes = static_cast<std::uint64_t>(copies - 1) * bytes(mode);
       if (more_bytes > 0) fill_zero(more, more_bytes, stream);
@@ -67,16 +68,15 @@ class DeviceOutputs {
     }
   }
 
-  // The output of a mode, I_n x rank.
+  // The output of a mode, I_n x its columns.
   Sum* data(int mode) const { return outputs_[outputs_.size() > 1 ? index(mode) : 0].template as<Sum>(); }
 
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
-  const std::vector<std::uint64_t>& shape() const { return config_.layout.shape(); }
   int order() const { return config_.layout.order(); }
-  std::uint64_t rows(int mode) const { return shape()[index(mode)]; }
-  std::uint64_t numbers(std::uint64_t rows) const { return rows * static_cast<std::uint64_t>(config_.rank); }
-  std::uint64_t bytes(int mode) const { return numbers(rows(mode)) * sizeof(Sum); }
+  std::uint64_t rows(int mode) const { return config_.layout.mode(mode).length; }
+  std::uint64_t numbers(int mode) const { return rows(mode) * config_.output_columns_of(mode); }
+  std::uint64_t bytes(int mode) const { return numbers(mode) * sizeof(Sum); }
   bool takes_copies(int mode) const { return cuda::takes_copies(limits_, config_.gpu.conflict_resolution, rows(mode)); }
 
   BackendConfig config_;

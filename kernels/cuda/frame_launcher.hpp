@@ -1,4 +1,4 @@
-// Launches kernels on frames, MTTKRP and loss passes: chooses kernels once, and for each launch its conflict
+// Launches kernels on frames, MTTKRP, TTMc and loss passes: chooses kernels once, and for each launch its conflict
 // resolution, shape and arguments.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
+#include "kernels/cuda/ttmc.hpp"
 
 namespace blco::cuda {
 
@@ -189,6 +190,39 @@ class MttkrpLauncher : public FrameLauncher<Sum, MttkrpArguments<Sum, Factor>> {
     MttkrpArguments<Sum, Factor> arguments;
     describe(layout, rank, limits, arguments);
     return arguments;
+  }
+};
+
+// Of one mode, register-based.
+template <class Sum, class Factor>
+class TtmcLauncher : public FrameLauncher<Sum, TtmcArguments<Sum, Factor>> {
+ public:
+  // `mttkrp`: the arguments of an MTTKRP of the mode.
+  TtmcLauncher(const MttkrpArguments<Sum, Factor>& mttkrp, const BackendConfig& config, const DeviceLimits& limits)
+      : TtmcLauncher(arguments_of(mttkrp, config), limits) {}
+
+  // Queues one to max_chunks_of_launch chunks; returns the kernel's name.
+  const char* launch(std::span<const DeviceChunk* const> chunks, cudaStream_t stream) {
+    return this->queue({"ttmc", "ttmc"}, chunks, -1, std::numeric_limits<std::uint64_t>::max(),
+                       this->shared_arguments(), stream);
+  }
+
+ private:
+  TtmcLauncher(const TtmcArguments<Sum, Factor>& arguments, const DeviceLimits& limits)
+      : TtmcLauncher::FrameLauncher(limits, ConflictResolution::register_based, arguments, kernel_for(arguments),
+                                    kernel_for(arguments)) {}
+
+  static TtmcArguments<Sum, Factor> arguments_of(const MttkrpArguments<Sum, Factor>& mttkrp,
+                                                 const BackendConfig& config) {
+    TtmcArguments<Sum, Factor> arguments{mttkrp};
+    for (int mode = 0; mode < arguments.order; ++mode) arguments.columns[mode] = config.columns_of(mode);
+    arguments.row_numbers = config.output_columns_of(arguments.mode);
+    return arguments;
+  }
+  static TtmcKernel<Sum, Factor> kernel_for(const TtmcArguments<Sum, Factor>& arguments) {
+    const int last = arguments.order - (arguments.mode + 1 == arguments.order ? 2 : 1);
+    const int middle = last - (arguments.mode + 1 == last ? 2 : 1);
+    return ttmc_kernel_for<Sum, Factor>(arguments.columns[middle], arguments.columns[last]);
   }
 };
 

@@ -6,8 +6,6 @@
 // into the order of its rows (tile_order.cuh) and added as MTTKRP adds it (segments.cuh).
 #pragma once
 
-#include <vector_types.h>
-
 #include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/segments.cuh"
 
@@ -40,24 +38,6 @@ __device__ inline Sum sum_of_group(const Sum (&numbers)[model_lanes], int lane) 
   const Sum upper = (odd ? numbers[3] : numbers[2]) + __shfl_xor_sync(all_lanes, odd ? numbers[2] : numbers[3], 1);
   const bool high = lane / 2 % 2 != 0;
   return (high ? upper : lower) + __shfl_xor_sync(all_lanes, high ? lower : upper, 2);
-}
-
-// Numbers of a factor row that a lane reads at once.
-template <class Factor>
-constexpr int vector_width = 16 / sizeof(Factor);
-
-__device__ inline void load_vector(const double* from, double (&numbers)[2]) {
-  const double2 found = __ldg(reinterpret_cast<const double2*>(from));
-  numbers[0] = found.x;
-  numbers[1] = found.y;
-}
-
-__device__ inline void load_vector(const float* from, float (&numbers)[4]) {
-  const float4 found = __ldg(reinterpret_cast<const float4*>(from));
-  numbers[0] = found.x;
-  numbers[1] = found.y;
-  numbers[2] = found.z;
-  numbers[3] = found.w;
 }
 
 // The lane's part of the model's value of one entry, of an order and a rank known to the compiler.

@@ -5,6 +5,8 @@
 // section 5.
 #pragma once
 
+#include <vector_types.h>
+
 #include <type_traits>
 
 #include "kernels/cuda/tile.cuh"
@@ -26,6 +28,24 @@ __device__ inline Number* number_at(Number* matrix, std::uint32_t row, int rank)
   using Byte = std::conditional_t<std::is_const_v<Number>, const std::byte, std::byte>;
   return reinterpret_cast<Number*>(reinterpret_cast<Byte*>(matrix) +
                                    std::uint64_t{row} * (static_cast<unsigned>(rank) * unsigned{sizeof(Number)}));
+}
+
+// Numbers of a factor row that a lane reads at once.
+template <class Factor>
+constexpr int vector_width = 16 / sizeof(Factor);
+
+__device__ inline void load_vector(const double* from, double (&numbers)[2]) {
+  const double2 found = __ldg(reinterpret_cast<const double2*>(from));
+  numbers[0] = found.x;
+  numbers[1] = found.y;
+}
+
+__device__ inline void load_vector(const float* from, float (&numbers)[4]) {
+  const float4 found = __ldg(reinterpret_cast<const float4*>(from));
+  numbers[0] = found.x;
+  numbers[1] = found.y;
+  numbers[2] = found.z;
+  numbers[3] = found.w;
 }
 
 // Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.

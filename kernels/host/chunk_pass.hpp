@@ -78,9 +78,7 @@ class ChunkPass {
             "begin_pass: several outputs, but the backend was made for one");
     require(!request.continues || request.outputs == request_.outputs,
             "begin_pass: the pass continues one with other outputs");
-    require((request.product == Product::kronecker) == !kronecker_.empty(),
-            "begin_pass: a backend has Kronecker products if its factors have numbers of columns of their own, and no "
-            "other passes then");
+    check_product(request, !kronecker_.empty());
     request_ = request;
     if (request.continues) return;
     sum_of_terms_ = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the machine code of MTTKRP and of loss passes on frames that the library packed, compares the results with
+"""Runs the machine code of MTTKRP, TTMc and loss passes on frames that the library packed, compares the results with
 numpy, what they executed with counts.json, and loss passes to all modes with as many MTTKRPs. Exits with 77 where nvcc,
 nvdisasm or numpy is missing.
 

@@ -13,6 +13,7 @@
 #include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
+#include "kernels/cuda/ttmc.hpp"
 #include "tests/sass/frame_launches.hpp"
 #include "tests/sass/launch_cases.hpp"
 #include "tests/sass/launch_files.hpp"
@@ -66,8 +67,17 @@ void add_places(const cuda::MttkrpArguments<Sum, Factor>& arguments, json& found
 }
 
 template <class Sum, class Factor>
-void add_places(bool is_loss, const void* arguments, json& found) {
-  if (is_loss) return add_places(*static_cast<const cuda::LossArguments<Sum, Factor>*>(arguments), found);
+void add_places(const cuda::TtmcArguments<Sum, Factor>& arguments, json& found) {
+  add_places(static_cast<const cuda::MttkrpArguments<Sum, Factor>&>(arguments), found);
+  found["arguments"] = hex(arguments);
+}
+
+template <class Sum, class Factor>
+void add_places(const LaunchCase& wanted, const void* arguments, json& found) {
+  if (wanted.loss) return add_places(*static_cast<const cuda::LossArguments<Sum, Factor>*>(arguments), found);
+  if (!wanted.columns.empty()) {
+    return add_places(*static_cast<const cuda::TtmcArguments<Sum, Factor>*>(arguments), found);
+  }
   add_places(*static_cast<const cuda::MttkrpArguments<Sum, Factor>*>(arguments), found);
 }
 
@@ -79,13 +89,17 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   const auto mode = static_cast<std::size_t>(wanted.mode);
   std::vector<std::uint64_t> shape = tensor.shape;
   if (wanted.told_length > 0) shape[mode] = wanted.told_length;
-  auto factors = random_factors(shape, wanted.rank, 11);
+  std::vector<std::vector<double>> factors;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    factors.push_back(random_matrix(shape[n], wanted.columns.empty() ? wanted.rank : wanted.columns[n], 11 + n));
+  }
   if (wanted.loss && needs_nonnegative_model(wanted.loss->function->loss)) {
     for (auto& factor : factors) std::ranges::transform(factor, factor.begin(), [](double x) { return 0.7 + x / 2; });
   }
 
   BackendConfig config{.layout = TensorLayout(shape)};
-  config.rank = wanted.rank;
+  config.rank = wanted.columns.empty() ? wanted.rank : std::ranges::max(wanted.columns);
+  config.columns = wanted.columns;
   config.precision = wanted.precision;
   config.private_bytes = 1 << 20;
   config.all_outputs = wanted.loss.has_value();
@@ -103,7 +117,8 @@ json record(const LaunchCase& wanted, const std::string& folder) {
              {"mode", wanted.mode},
              {"nnz", chunk.nnz},
              {"chunk", chunk.number},
-             {"precision", name_of(wanted.precision)}};
+             {"precision", name_of(wanted.precision)},
+             {"columns", wanted.columns}};
   on_launch([&](const RecordedLaunch& launch) {
     if (found.contains("kernel")) return;
     found["kernel"] = launch.kernel;
@@ -113,18 +128,19 @@ json record(const LaunchCase& wanted, const std::string& folder) {
     const void* arguments = launch.arguments[0];
     switch (wanted.precision) {
       case Precision::f64:
-        add_places<double, double>(wanted.loss.has_value(), arguments, found);
+        add_places<double, double>(wanted, arguments, found);
         break;
       case Precision::f32:
-        add_places<float, float>(wanted.loss.has_value(), arguments, found);
+        add_places<float, float>(wanted, arguments, found);
         break;
       case Precision::mixed:
-        add_places<double, float>(wanted.loss.has_value(), arguments, found);
+        add_places<double, float>(wanted, arguments, found);
         break;
     }
     found["ranges"] = write_device_memory(folder + "/" + wanted.name + ".device");
   });
-  backend->begin_pass(wanted.loss.value_or(PassRequest(wanted.mode)));
+  const Product product = wanted.columns.empty() ? Product::hadamard : Product::kronecker;
+  backend->begin_pass(wanted.loss.value_or(PassRequest(wanted.mode, product)));
   backend->submit(0, chunk.view());
   on_launch(nullptr);
 
@@ -160,9 +176,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = argv[1];
-  json launches{{"mttkrp", json::array()}, {"loss", json::array()}, {"frames", record_frames(folder)}};
+  json launches{
+      {"mttkrp", json::array()}, {"ttmc", json::array()}, {"loss", json::array()}, {"frames", record_frames(folder)}};
   for (const LaunchCase& wanted : model ? model_cases() : launch_cases())
     launches["mttkrp"].push_back(record(wanted, folder));
+  for (const LaunchCase& wanted : model ? std::vector<LaunchCase>() : ttmc_cases())
+    launches["ttmc"].push_back(record(wanted, folder));
   for (const LaunchCase& wanted : model ? std::vector<LaunchCase>() : loss_cases()) {
     launches["loss"].push_back(record(wanted, folder));
     launches["loss"].back()["beside"] = json::array();

@@ -50,6 +50,7 @@ struct LaunchCase {
   // Where not 0: the length that the backend is told of the mode. Rows from there on are a fault.
   std::uint64_t told_length = 0;
   std::optional<PassRequest> loss = {};  // a loss pass, instead of the MTTKRP of `mode`
+  std::vector<int> columns = {};         // of each mode: the TTMc of `mode`, instead of its MTTKRP
   bool beside_mttkrp = false;  // of a loss pass: record the MTTKRP of every mode too, named NAME_mode_0 and so on
 };
 
@@ -175,6 +176,29 @@ inline std::vector<LaunchCase> launch_cases() {
       {.name = "forty_nonzeros", .tensor = in_cube, .count = 40, .mode = 1, .limits = narrow(1)},
       {.name = "one_nonzero", .tensor = in_cube, .count = 1, .mode = 1},
       {.name = "coordinate_outside_its_mode", .tensor = in_cube, .count = 40, .mode = 1, .told_length = 2049},
+  };
+}
+
+inline std::vector<LaunchCase> ttmc_cases() {
+  const RandomTensorOptions in_cube{.shape = cube, .nnz = 20000, .seed = 1, .values = Values::counts, .skew = 2};
+  const RandomTensorOptions in_fourth{.shape = fourth, .nnz = 20000, .seed = 2, .skew = 3};
+  const RandomTensorOptions in_wide{.shape = wide, .nnz = 4000, .seed = 3, .skew = 12};
+  return {
+      {.name = "ttmc_order_3_f64_8_columns", .tensor = in_cube, .first = 5000, .mode = 1, .columns = {8, 8, 8}},
+      {.name = "ttmc_order_3_f64_16_columns", .tensor = in_cube, .first = 5000, .columns = {16, 16, 16}},
+      {.name = "ttmc_order_4_f64_8_columns",
+       .tensor = in_fourth,
+       .first = 3000,
+       .count = 512,
+       .mode = 3,
+       .columns = {8, 8, 8, 8}},
+      {.name = "ttmc_order_3_f32_columns_differ",
+       .tensor = in_cube,
+       .first = 5000,
+       .mode = 2,
+       .precision = Precision::f32,
+       .columns = {5, 3, 2}},
+      {.name = "ttmc_order_5_f64_with_keys", .tensor = in_wide, .first = 600, .count = 300, .columns = {2, 3, 1, 2, 9}},
   };
 }
 

@@ -2,6 +2,7 @@
 // in and others.
 #include "kernels/cuda/loss_pass.cuh"
 #include "kernels/cuda/mttkrp.cuh"
+#include "kernels/cuda/ttmc.cuh"
 
 namespace blco::cuda {
 
@@ -17,6 +18,11 @@ template MttkrpKernel<double, float> kernel_of_common_rank<double, float, 16, 2,
 template MttkrpKernel<float, float> kernel_of_kind<float, float, 8, 3, true>(bool);
 template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 1, 4>(int, bool);
 template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 2, 2>(int, bool);
+
+template TtmcKernel<double, double> ttmc_kernel_of_kind<double, double, 8, 8, true>();
+template TtmcKernel<double, double> ttmc_kernel_of_kind<double, double, 16, 8, true>();
+template TtmcKernel<double, double> ttmc_kernel_of_kind<double, double, 16, 4, false>();
+template TtmcKernel<float, float> ttmc_kernel_of_kind<float, float, 4, 4, false>();
 
 template LossKernel<double, double> loss_kernel_of_common_rank<double, double, 16, 1, 4>(int);
 template LossKernel<double, double> loss_kernel_of_common_rank<double, double, 16, 2, 2>(int);

@@ -43,10 +43,15 @@ class MttkrpLaunch:
         coordinates = np.frombuffer(content, np.uint64, nnz * order).reshape(nnz, order).astype(np.int64)
         numbers = np.frombuffer(content, np.float64, offset=8 * nnz * order)
         values, factors, at = numbers[:nnz], [], nnz
-        for length in self.shape:
-            factors.append(numbers[at:at + length * self.rank].reshape(length, self.rank))
-            at += length * self.rank
+        for mode, length in enumerate(self.shape):
+            columns = self.columns[mode] if self.columns else self.rank
+            factors.append(numbers[at:at + length * columns].reshape(length, columns))
+            at += length * columns
         return coordinates, values, factors
+
+    def combined(self, products, rows):
+        """Products of each nonzero, times the rows of one more mode."""
+        return products * rows
 
     def expected(self):
         """(rows of the output, sums of the terms' magnitudes, first fault); a coordinate outside counts as row 0."""
@@ -58,11 +63,13 @@ class MttkrpLaunch:
                 fault = self.chunk + 1 << 8 | mode
                 coordinates[coordinates[:, mode] >= length, mode] = 0
         kind = KIND[self.precision]
-        terms = np.repeat(values.astype(kind).astype(np.longdouble)[:, None], self.rank, axis=1)
+        terms = values.astype(kind).astype(np.longdouble)[:, None]
+        if not self.columns:
+            terms = np.repeat(terms, self.rank, axis=1)
         for mode, factor in enumerate(factors):
             if mode != self.mode:
-                terms *= factor.astype(KIND_OF_FACTORS[self.precision])[coordinates[:, mode]]
-        rows = np.zeros((self.shape[self.mode], self.rank), np.longdouble)
+                terms = self.combined(terms, factor.astype(KIND_OF_FACTORS[self.precision])[coordinates[:, mode]])
+        rows = np.zeros((self.shape[self.mode], terms.shape[1]), np.longdouble)
         sizes = np.zeros_like(rows)
         np.add.at(rows, coordinates[:, self.mode], terms)
         np.add.at(sizes, coordinates[:, self.mode], abs(terms))
@@ -92,6 +99,13 @@ class MttkrpLaunch:
             return (f"row {row}, column {column}: {float(actual[row, column])!r}, not {float(rows[row, column])!r}",
                     largest)
         return None, largest
+
+
+class TtmcLaunch(MttkrpLaunch):
+    """One launch of a TTMc: the last mode's column varies fastest."""
+
+    def combined(self, products, rows):
+        return (products[:, :, None] * rows[:, None, :]).reshape(len(products), -1)
 
 
 class LossLaunch(MttkrpLaunch):
@@ -180,8 +194,9 @@ class FrameLaunches:
 
 
 def load(folder):
-    """(MTTKRP launches, launches of loss passes, FrameLaunches)."""
+    """(launches of MTTKRP and TTMc, launches of loss passes, FrameLaunches)."""
     folder = pathlib.Path(folder)
     records = json.loads((folder / "launches.json").read_text(encoding="utf-8"))
-    return ([MttkrpLaunch(record, folder) for record in records["mttkrp"]],
+    return ([*(MttkrpLaunch(record, folder) for record in records["mttkrp"]),
+             *(TtmcLaunch(record, folder) for record in records["ttmc"])],
             [LossLaunch(record, folder) for record in records["loss"]], FrameLaunches(records["frames"], folder))

@@ -1,4 +1,4 @@
-"""To which part of MTTKRP or of a loss pass an instruction belongs, by the text of the source lines it stems from."""
+"""To which part of MTTKRP, of TTMc or of a loss pass an instruction belongs, by the text of the source lines it stems from."""
 import functools
 import pathlib
 import re
@@ -27,7 +27,11 @@ RULES = [
     ("weigh", [r"weigh_tile<Sum, Factor, Shape>\("]),
     ("weigh", [r"with_rule\(function"]),
     ("reorder", [r"reorder_tile<share>\("]),
+    ("first modes", [r"values\.multiply\("]),
+    ("first modes", [r"TileValues<Sum, Shape> values"]),
     ("add: sink", [r"own_sink\.add\("]),
+    ("add: sink", [r"atomicAdd\(to, sums"]),
+    ("add: sink", [r"Sum\* to = output"]),
     ("add: sums", [r"sums\[c\] \+= product"]),
     ("add: sums", [r"\(flags >> e & 1\) == 0"]),
     ("add: sums", [r"const unsigned flags ="]),
@@ -37,6 +41,7 @@ RULES = [
     ("add: products", [r"(product|products\[e\]\[c\]) \*="]),
     ("add: entries and addresses", [r"add_pipelined<Sum, Factor"]),
     ("add: entries and addresses", [r"add_columns<Sum, Factor"]),
+    ("add: entries and addresses", [r"add_products<Sum, Factor"]),
     ("frame loop", [r"for \(std::uint32_t frame ="]),
     ("frame loop", [r"visit\(part, frame"]),
 ]

@@ -44,6 +44,7 @@ inline DeviceLimits narrow_device() {
 
 struct EmulatedOptions {
   int rank = 16;
+  std::vector<int> columns = {};  // per mode, for Kronecker products
   Precision precision = Precision::f64;
   ConflictResolution conflict_resolution = ConflictResolution::automatic;
   KernelVariant variant = KernelVariant::usual;
@@ -66,7 +67,8 @@ inline DeviceLimits emulated_limits(const EmulatedOptions& options) {
 
 inline BackendConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
   BackendConfig config{.layout = TensorLayout(shape)};
-  config.rank = options.rank;
+  config.rank = options.columns.empty() ? options.rank : std::ranges::max(options.columns);
+  config.columns = options.columns;
   config.precision = options.precision;
   config.private_bytes = options.private_bytes;
   config.keep_previous = true;
@@ -105,9 +107,7 @@ inline ChunkView stage(const EncodedChunk& chunk, std::span<std::byte> buffer) {
 class EmulatedBackend {
  public:
   EmulatedBackend(std::span<const std::uint64_t> shape, const EmulatedOptions& options)
-      : shape_(shape.begin(), shape.end()),
-        rank_(options.rank),
-        backend_(make_cuda_backend(emulated_config(shape, options), emulated_limits(options))) {
+      : config_(emulated_config(shape, options)), backend_(make_cuda_backend(config_, emulated_limits(options))) {
     for (int slot = 0; slot < options.slots; ++slot) ring_.push_back(backend_->allocate_host(options.slot_bytes));
   }
 
@@ -142,7 +142,7 @@ class EmulatedBackend {
   }
 
   std::vector<double> output(int mode) const {
-    std::vector<double> rows(size(mode));
+    std::vector<double> rows(static_cast<std::size_t>(length(mode) * config_.output_columns_of(mode)));
     backend_->read_output(mode, 0, rows);
     return rows;
   }
@@ -160,12 +160,12 @@ class EmulatedBackend {
   }
 
  private:
+  std::uint64_t length(int mode) const { return config_.layout.mode(mode).length; }
   std::size_t size(int mode) const {
-    return static_cast<std::size_t>(shape_[static_cast<std::size_t>(mode)]) * static_cast<std::size_t>(rank_);
+    return static_cast<std::size_t>(length(mode)) * static_cast<std::size_t>(config_.columns_of(mode));
   }
 
-  std::vector<std::uint64_t> shape_;
-  int rank_;
+  BackendConfig config_;
   std::unique_ptr<Backend> backend_;
   std::vector<std::unique_ptr<HostBuffer>> ring_;
   std::size_t next_ = 0;

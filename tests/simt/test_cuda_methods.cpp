@@ -8,10 +8,12 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/device_kind.hpp"
 #include "tests/engine/within_budget.hpp"
+#include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -132,31 +134,117 @@ TEST_P(CudaMethods, MoveNoRowsInASweep) {
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaMethods, ::testing::ValuesIn(every_method()),
                          [](const auto& of) { return of.param.name; });
 
-class CudaTucker : public ::testing::TestWithParam<simt::Order> {};
+class CudaTucker : public ::testing::TestWithParam<simt::Order> {
+ protected:
+  CudaTucker() { reset(simt::Policy::shuffled); }
 
-// MTTKRPs with a slab of columns of the unfolding each, resident and streamed.
-TEST_P(CudaTucker, GivesTheFitOfTheCpu) {
-  simt::reset();
-  simt::set_order(GetParam(), 3);
-  simt::set_policy(simt::Policy::shuffled, 5);
-  const TemporaryFolder folder;
-  generate_container({.shape = {30, 12, 40}, .nnz = 1200, .seed = 3, .counts = true}, folder / "in.blco",
-                     {.chunk_nnz = 150});
-  const TensorFile tensor(folder / "in.blco");
-  for (const TuckerMethod method : {TuckerMethod::hooi, TuckerMethod::hoqri}) {
-    TuckerOptions options{.method = method, .ranks = {4, 3, 5}, .max_sweeps = 2, .tolerance = 0};
+  static void reset(simt::Policy policy) {
+    simt::reset();
+    simt::set_order(GetParam(), 3);
+    simt::set_policy(policy, 5);
+  }
+
+  TensorFile generate(const std::vector<std::uint64_t>& shape, Reorder reorder = Reorder::none) const {
+    generate_container({.shape = shape, .nnz = 1200, .seed = 3, .skew = 2, .counts = true}, folder_ / "in.blco",
+                       {.reorder = reorder, .chunk_nnz = 150});
+    return TensorFile(folder_ / "in.blco");
+  }
+
+  static TuckerOptions of_ranks(std::vector<int> ranks, TuckerMethod method = TuckerMethod::hooi) {
+    return {.method = method, .ranks = std::move(ranks), .max_sweeps = 2, .tolerance = 0};
+  }
+
+  // Returns the plan of the fit on the device, which keeps within its memory.
+  static TuckerPlan expect_fit_of_the_cpu(const Tensor& tensor, TuckerOptions options) {
     options.compute.device = Device::cpu;
-    const double expected = fit_tucker(tensor, options).fit();
+    const std::uint64_t device_bytes = std::exchange(options.compute.memory.device_bytes, 0);
+    const TuckerModel expected = fit_tucker(tensor, options);
     options.compute.device = Device::cuda;
+    options.compute.memory.device_bytes = device_bytes;
+    TuckerPlan plan;
+    options.on_plan = [&](const TuckerPlan& made) { plan = made; };
+    const std::uint64_t bytes_before = simt::counters().live_bytes;
 
-    EXPECT_NEAR(fit_tucker(tensor, options).fit(), expected, 1e-12);
-    options.compute.memory.device_bytes = plan_tucker(tensor, options).plan.device_minimum_bytes;
-    EXPECT_NEAR(fit_tucker(tensor, options).fit(), expected, 1e-12);
+    const TuckerModel model = fit_tucker(tensor, options);
+
+    EXPECT_NEAR(model.fit(), expected.fit(), 1e-12);
+    EXPECT_EQ(model.ranks, expected.ranks);
+    EXPECT_EQ(simt::counters().live_bytes, bytes_before);
+    return plan;
+  }
+
+  TemporaryFolder folder_;
+};
+
+// A pass a mode, of chunks that stay on the device; and where that has little room, a slab of columns in each.
+TEST_P(CudaTucker, GivesTheFitOfTheCpu) {
+  const std::vector<std::pair<std::vector<std::uint64_t>, std::vector<int>>> cases{{{30, 12, 40}, {4, 3, 5}},
+                                                                                   {{300, 3, 40}, {8, 2, 8}},
+                                                                                   {{20, 9, 12, 7}, {2, 3, 1, 2}},
+                                                                                   {{9, 7, 8, 5, 6}, {2, 2, 3, 1, 2}}};
+  for (const auto& [shape, ranks] : cases) {
+    const TensorFile tensor = generate(shape);
+    for (const simt::Policy policy : {simt::Policy::eager, simt::Policy::lazy, simt::Policy::shuffled}) {
+      reset(policy);
+      TuckerOptions options = of_ranks(ranks);
+      const TuckerPlan whole = expect_fit_of_the_cpu(tensor, options);
+      EXPECT_EQ(whole.passes_per_sweep, shape.size());
+      EXPECT_LE(simt::counters().max_bytes, whole.plan.device_planned_bytes);
+
+      if (policy != simt::Policy::shuffled) continue;
+      options.compute.memory.device_bytes = whole.plan.device_minimum_bytes;
+      EXPECT_GT(expect_fit_of_the_cpu(tensor, options).passes_per_sweep, shape.size());
+    }
+    expect_fit_of_the_cpu(tensor, of_ranks(ranks, TuckerMethod::hoqri));
   }
 }
 
+TEST_P(CudaTucker, TakesAPassAModeWhereTheDeviceHasRoomForTheUnfolding) {
+  SKIP_ON_HARDWARE();
+  const TensorFile tensor = generate({300, 30, 40});
+  TuckerOptions options = of_ranks({8, 8, 8});
+  options.compute.device = Device::cuda;
+  const auto takes_a_pass_a_mode = [&](std::uint64_t bytes) {
+    options.compute.memory.device_bytes = bytes;
+    return plan_tucker(tensor, options).passes_per_sweep == 3;
+  };
+  const TuckerPlan ample = plan_tucker(tensor, options);
+  std::uint64_t below = ample.plan.device_minimum_bytes;
+  std::uint64_t least = ample.plan.device_budget_bytes;
+  ASSERT_FALSE(takes_a_pass_a_mode(below));
+  while (least - below > 1) {
+    const std::uint64_t middle = below + (least - below) / 2;
+    (takes_a_pass_a_mode(middle) ? least : below) = middle;
+  }
+
+  // Beside the unfolding of 300 x 64 numbers, the matrices.
+  EXPECT_GT(least, (300 * 64 + 370 * 8) * sizeof(double));
+  for (const std::uint64_t bytes : {least, below}) {
+    reset(simt::Policy::lazy);
+    options.compute.memory.device_bytes = bytes;
+    const TuckerPlan plan = expect_fit_of_the_cpu(tensor, options);
+    EXPECT_EQ(plan.passes_per_sweep == 3, bytes == least);
+    EXPECT_LE(simt::counters().max_bytes, bytes);
+    EXPECT_LE(plan.plan.device_planned_bytes, bytes);
+  }
+}
+
+TEST_P(CudaTucker, TakesReorderedTensorsSamplesAndErrors) {
+  const TensorFile tensor = generate({30, 12, 40}, Reorder::frequency);
+  TuckerOptions options = of_ranks({4, 3, 5});
+
+  EXPECT_EQ(expect_fit_of_the_cpu(tensor, options).passes_per_sweep, 3U);
+  options.start = TuckerStart::nvecs;
+  expect_fit_of_the_cpu(tensor, options);
+  options = of_ranks({2, 2, 2});
+  options.max_error = 0.85;
+  options.max_sweeps = 50;
+  expect_fit_of_the_cpu(tensor, options);
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryOrder, CudaTucker,
-                         ::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled));
+                         ::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled),
+                         [](const auto& which) { return name_of(which.param); });
 
 }  // namespace
 }  // namespace blco::testing

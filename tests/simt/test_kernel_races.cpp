@@ -12,6 +12,7 @@
 #include "tests/simt/device_loss_cases.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
+#include "tests/simt/ttmc_cases.hpp"
 
 namespace blco::testing {
 namespace {
@@ -136,6 +137,20 @@ TEST(LossRaces, AreNotBetweenFramesOfAWarp) {
         {.shape = {shape.begin(), shape.begin() + order}, .nnz = 2600, .seed = 3, .values = Values::counts});
     const EmulatedOptions options{.rank = 16, .narrow = true};
     expect_loss_passes(tensor, 2600, options, {{{poisson_function(), all_modes(order)}}}, "races between frames");
+  }
+}
+
+TEST(TtmcRaces, AreNotBetweenLanesOfAWarpAndWarpsThatAdd) {
+  simt::reset();
+  simt::set_order(simt::Order::shuffled, 3);
+  simt::set_policy(simt::Policy::shuffled, 4);
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    for (const std::vector<int>& columns : {std::vector<int>{8, 8, 8}, {3, 2, 16}, {16, 8, 32}, {2, 1, 3}}) {
+      const CooTensor tensor = random_tensor({.shape = {40, 3, 57}, .nnz = 900, .seed = 2, .skew = 2});
+      expect_every_ttmc(tensor, 300, {.columns = columns, .precision = precision});
+    }
+    const CooTensor deep = random_tensor({.shape = {19, 7, 30, 5, 12}, .nnz = 2600, .seed = 3});
+    expect_every_ttmc(deep, 2600, {.columns = {2, 3, 8, 1, 8}, .precision = precision, .narrow = true});
   }
 }
 

@@ -79,7 +79,8 @@ TEST(DeviceList, NamesTheCpu) {
   EXPECT_EQ(devices[0].name, "cpu");
   EXPECT_FALSE(devices[0].gpu);
   EXPECT_EQ(devices[0].share, 2.5);
-  EXPECT_TRUE(is_on_this_cpu({.devices = {"cpu"}}));
+  EXPECT_TRUE(has_one_device({.devices = {"cpu"}}));
+  EXPECT_TRUE(has_one_device({}));
 }
 
 TEST(DeviceList, GivesTheThreadsOfGpusToThoseThatReadForThem) {
