@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -28,7 +29,6 @@ constexpr std::uint64_t min_piece_rows = std::uint64_t{1} << 12;
 constexpr std::uint64_t max_piece_rows = std::uint64_t{1} << 18;
 constexpr std::size_t slice_rows = std::size_t{1} << 14;
 constexpr std::size_t checked_rows = 1024;  // between looks at the memory of their keys
-constexpr std::size_t prefetch_keys = 8;    // as many ahead
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
 constexpr std::uint64_t first_negative = std::uint64_t{1} << 63;
 // A coordinate of 2^64 - 1 would need a mode of length 2^64.
@@ -286,7 +286,8 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     const ChosenColumn& column = column_of(mode);
     numbers_[mode].resize(count);
     const bool counts_rows = modes()[mode].counts_rows();
-    const bool is_hashed = has_texts(mode);
+    const bool is_looked_up = has_texts(mode);
+    const auto unnumbered = static_cast<std::uint32_t>(modes()[mode].key_count());
     const bool replaces = !form_.missing.key.empty() && column.may_be_missing();
     std::optional<std::uint32_t> missing_number;
     const auto number_all = [&](const auto& cell_of) -> std::optional<Fault> {
@@ -298,11 +299,8 @@ class ArrowReader final : public TableReader<CoordinateReader> {
         if (replaces && column.is_missing(row_ + row)) {
           if (!missing_number) missing_number = number_of_missing(mode);
           number = *missing_number;
-        } else if (is_hashed) {
-          modes()[mode].dictionary().prefetch(numbers_[mode][std::min(row + prefetch_keys, count - 1)]);
-          if (auto why = number_text(mode, column.cells.text(row_ + row), number, number)) {
-            return Fault{row, column.number, std::move(*why)};
-          }
+        } else if (is_looked_up && number != unnumbered) {
+          continue;
         } else if (auto why = number_row(mode, column, cell_of(row_ + row), number)) {
           return Fault{row, column.number, std::move(*why)};
         }
@@ -316,16 +314,21 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     });
   }
 
-  // Keys of these modes are looked up row by row. Their hashes go where their numbers will.
+  // Keys of these modes are looked up row by row.
   bool has_texts(std::size_t mode) const {
     const ChosenColumn& column = column_of(mode);
     return column.type.is_text() && !column.has_dictionary() && !form_.readings[mode].is_computed();
   }
-  void hash_texts(std::size_t mode, std::size_t begin, std::size_t end) {
-    const ChosenColumn& column = column_of(mode);
-    for (std::size_t row = begin; row < end; ++row) {
-      if (!column.cells.is_null(row_ + row)) numbers_[mode][row] = hash_key(column.cells.text(row_ + row));
-    }
+  // Those that are not known get the number of known ones.
+  void find_texts(std::size_t mode, std::size_t begin, std::size_t end) {
+    const ArrowCells& cells = column_of(mode).cells;
+    const auto numbers = std::span(numbers_[mode]).subspan(begin, end - begin);
+    const auto text_of = [&](std::size_t i) {
+      const std::size_t cell = row_ + begin + i;
+      return cells.is_null(cell) ? std::string_view() : cells.text(cell);
+    };
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = hash_key(text_of(i));
+    modes()[mode].dictionary().find_all(text_of, numbers);
   }
 
   // Whether the codes of a mode need no more than a look at code_numbers_.
@@ -388,10 +391,10 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     return number_of(mode, key_of_word(word));
   }
 
-  // The coordinates of a slice, and the hashes of its texts.
+  // The coordinates of a slice, and the numbers of its known texts.
   std::optional<Fault> check_slice(std::size_t begin, std::size_t end, std::uint64_t& largest) {
     for (std::size_t mode = 0; mode < modes().size(); ++mode) {
-      if (has_texts(mode)) hash_texts(mode, begin, end);
+      if (has_texts(mode)) find_texts(mode, begin, end);
       if (!is_index(mode)) continue;
       if (auto fault = check_indices(mode, begin, end, largest)) return fault;
     }

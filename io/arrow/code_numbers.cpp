@@ -1,15 +1,15 @@
-// Lookups miss the caches: some go on at a time.
+// Each thread looks some thousand keys up at a time.
 #include "io/arrow/code_numbers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
+#include <span>
+#include <string_view>
 
 namespace blco {
 namespace {
 
 constexpr std::size_t task_keys = 4096;
-constexpr std::size_t prefetch_keys = 8;
 
 }  // namespace
 
@@ -24,16 +24,16 @@ void CodeNumbers::find_known(const ChosenColumn& column, const KeyDictionary& ke
   executor.run(found.size(), [&](std::size_t task) {
     const std::size_t first = task * task_keys;
     const std::size_t count = std::min(task_keys, size() - first);
-    std::array<std::uint32_t, task_keys> hashes;
-    const auto is_gap = [&](std::size_t i) { return !column.is_gap.empty() && column.is_gap[first + i] != 0; };
-    for (std::size_t i = 0; i < count; ++i) hashes[i] = is_gap(i) ? 0 : hash_key(column.listed.text(first + i));
-    for (std::size_t i = 0; i < count; ++i) {
-      keys.prefetch(hashes[std::min(i + prefetch_keys, count - 1)]);
-      if (is_gap(i)) continue;
-      const std::uint32_t number = keys.find(column.listed.text(first + i), hashes[i]);
-      if (number == keys.size()) continue;
-      numbers_[first + i] = number;
-      ++found[task];
+    const auto text_of = [&](std::size_t i) {
+      const bool is_gap = !column.is_gap.empty() && column.is_gap[first + i] != 0;
+      return is_gap ? std::string_view() : column.listed.text(first + i);
+    };
+    const auto numbers = std::span(numbers_).subspan(first, count);
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = hash_key(text_of(i));
+    keys.find_all(text_of, numbers);
+    for (std::uint32_t& number : numbers) {
+      found[task] += number != keys.size();
+      if (number == keys.size()) number = unnumbered;
     }
   });
   numbered_ = std::accumulate(found.begin(), found.end(), std::size_t{0});

@@ -13,36 +13,11 @@
 #include "io/table/csv_field.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
+#include "io/text/text_scan.hpp"
 #include "io/text/tns_block.hpp"
 
 namespace blco {
 namespace {
-
-struct TextCensus {
-  std::uint64_t lines = 0;
-  bool is_ascii = true;
-};
-
-TextCensus take_census(std::span<const char> text) {
-  constexpr std::size_t part_bytes = 192;  // so that counts of a part fit a byte, and the compiler's vectors are full
-  TextCensus census;
-  std::uint8_t all_bits = 0;
-  std::size_t at = 0;
-  for (; at + part_bytes <= text.size(); at += part_bytes) {
-    std::uint8_t lines = 0;
-    for (std::size_t i = at; i < at + part_bytes; ++i) {
-      lines = static_cast<std::uint8_t>(lines + (text[i] == '\n'));
-      all_bits |= static_cast<std::uint8_t>(text[i]);
-    }
-    census.lines += lines;
-  }
-  for (; at < text.size(); ++at) {
-    census.lines += text[at] == '\n';
-    all_bits |= static_cast<std::uint8_t>(text[at]);
-  }
-  census.is_ascii = all_bits < 0x80;
-  return census;
-}
 
 std::uint32_t hash_of(const CsvKey& key) { return key.hash; }
 std::uint32_t hash_of(std::uint64_t word) {
@@ -120,7 +95,7 @@ class LocalKeys : public LocalNumbers<CsvKey> {
                           hash_key(key)};
     const std::size_t known = entries().size();
     const std::uint32_t number = LocalNumbers::number_of(entry, [&](const CsvKey& other) {
-      return other.hash == entry.hash && std::string_view(block + other.begin, other.length) == key;
+      return other.hash == entry.hash && is_same_key({block + other.begin, other.length}, key);
     });
     if (number == known && !is_ascii_ && find_invalid_utf8(key)) has_invalid_ = true;
     return number;
@@ -146,11 +121,11 @@ class CsvParser {
   CsvParser(std::span<char> text, const CsvForm& form)
       : begin_(text.data()),
         end_(text.data() + text.size()),
+        ends_(form.separator, begin_),
         form_(form),
         replaces_missing_(!form.missing.key.empty()),
-        words_(static_cast<std::size_t>(form.order)),
-        row_(static_cast<std::size_t>(form.order)) {
-    const TextCensus census = take_census(text);
+        words_(static_cast<std::size_t>(form.order)) {
+    const TextCensus census = take_census({text.data(), text.size()});
     block_.line_count = census.lines;
     keys_.assign(static_cast<std::size_t>(form.order), LocalKeys(census.is_ascii));
     block_.batch.order = form.order;
@@ -171,6 +146,8 @@ class CsvParser {
         parse_row(at);
       }
     }
+    block_.batch.values.resize(rows_);
+    block_.batch.narrow.resize(rows_ * static_cast<std::size_t>(form_.order));
     block_.batch.values.shrink_to_fit();
     block_.batch.narrow.shrink_to_fit();
     for (LocalKeys& keys : keys_) block_.keys.push_back(keys.take());
@@ -188,14 +165,14 @@ class CsvParser {
   }
 
   void reserve() {
-    const auto fields = std::max<std::size_t>(1, form_.names.size());
     // Every field of a row is followed by a separator or a line end, and keys are not empty unless another replaces
     // them.
-    const std::size_t key_bytes = replaces_missing_ ? 0 : static_cast<std::size_t>(form_.order);
-    const auto room =
-        std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - begin_) / (fields + key_bytes));
-    block_.batch.values.reserve(room);
-    block_.batch.narrow.reserve(room * static_cast<std::size_t>(form_.order));
+    const auto key_columns =
+        static_cast<std::size_t>(std::ranges::count_if(form_.roles, [](int role) { return role >= 0; }));
+    const std::size_t shortest = std::max<std::size_t>(1, form_.names.size()) + (replaces_missing_ ? 0 : key_columns);
+    const auto room = std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - begin_) / shortest);
+    block_.batch.values.resize(room);
+    block_.batch.narrow.resize(room * static_cast<std::size_t>(form_.order));
     if (form_.keeps_places) block_.row_begins.reserve(room);
   }
 
@@ -228,7 +205,7 @@ class CsvParser {
     for (std::size_t column = 0;; ++column, ++at) {
       char* const field_begin = at;
       std::string_view field;
-      const FieldFault fault = take_field(at, end_, separator, field);
+      const FieldFault fault = take_field(at, end_, separator, ends_, field);
       if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault);
       if (roles[column] != CsvForm::unused) {
         has_missing |= is_missing(is_trimmed_[column] ? trimmed(field) : field);
@@ -251,12 +228,12 @@ class CsvParser {
   }
 
   void take_row() {
-    double value = 1;
+    std::uint32_t* const row = block_.batch.narrow.data() + rows_ * static_cast<std::size_t>(form_.order);
+    double& value = block_.batch.values[rows_] = 1;
     for (std::size_t i = 0; i < used_.size(); ++i) {
-      if (!take(used_[i], fields_[i], value)) return;
+      if (!take(used_[i], fields_[i], row, value)) return;
     }
-    block_.batch.narrow.insert(block_.batch.narrow.end(), row_.begin(), row_.end());
-    block_.batch.values.push_back(value);
+    ++rows_;
     if (form_.keeps_places) block_.row_begins.push_back(static_cast<std::uint32_t>(row_begin_ - begin_));
   }
 
@@ -283,29 +260,36 @@ class CsvParser {
     fail_column(column, what + missing_remedy(!is_value, field.empty() ? "unknown" : std::string(field)));
   }
 
-  bool take(std::size_t column, std::string_view field, double& value) {
+  bool take(std::size_t column, std::string_view field, std::uint32_t* row, double& value) {
     const int role = form_.roles[column];
     if (role == CsvForm::value) {
-      const auto fault = parse_csv_value(trimmed(field), form_.decimal, value);
-      if (fault) fail_column(column, *fault);
+      take_value(column, trimmed(field), value);
     } else {
-      take_key(column, static_cast<std::size_t>(role), field);
+      take_key(column, static_cast<std::size_t>(role), field, row);
     }
     return !block_.fault;
   }
 
+  void take_value(std::size_t column, std::string_view field, double& value) {
+    const auto number = parse_short_number(field.data(), form_.decimal);
+    value = number.value;
+    if (number.end == field.data() + field.size()) return;
+    const auto fault = parse_csv_value(field, form_.decimal, value);
+    if (fault) fail_column(column, *fault);
+  }
+
   // For all modes of the column, of which `mode` is the first.
-  void take_key(std::size_t column, std::size_t mode, std::string_view field) {
+  void take_key(std::size_t column, std::size_t mode, std::string_view field, std::uint32_t* row) {
     const bool is_replaced = replaces_missing_ && is_missing(is_trimmed_[column] ? trimmed(field) : field);
     for (;;) {
       const ComputedForm& reading = form_.readings[mode];
       std::uint64_t word = 0;
       if (!reading.is_computed()) {
         LocalKeys& keys = keys_[mode];
-        row_[mode] = is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
+        row[mode] = is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
         if (keys.has_invalid()) return fail_column(column, quoted_for_message(field) + not_utf8);
       } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word)) {
-        row_[mode] = words_[mode].number_of(word);
+        row[mode] = words_[mode].number_of(word);
       } else {
         return fail_column(column, explain_refused_field(field, reading));
       }
@@ -318,7 +302,7 @@ class CsvParser {
   void fail_count(char* at, std::size_t column) {
     while (*at == form_.separator) {
       std::string_view field;
-      if (take_field(++at, end_, form_.separator, field) != FieldFault::none) break;
+      if (take_field(++at, end_, form_.separator, ends_, field) != FieldFault::none) break;
       ++column;
     }
     if (static_cast<std::size_t>(at - row_begin_) > max_tns_line_bytes) return fail_long_row();
@@ -329,14 +313,15 @@ class CsvParser {
 
   char* begin_;
   char* end_;
+  FieldEnds ends_;
   const CsvForm& form_;
   bool replaces_missing_;
-  std::vector<bool> is_trimmed_;          // per column: blanks around its fields do not count
+  std::vector<char> is_trimmed_;          // per column: blanks around its fields do not count
   std::vector<std::size_t> used_;         // columns of modes and values, in the order of the file
   std::vector<std::string_view> fields_;  // of these columns, in the row being parsed
   std::vector<LocalKeys> keys_;
   std::vector<LocalWords> words_;
-  std::vector<std::uint32_t> row_;
+  std::size_t rows_ = 0;  // taken so far
   CsvBlock block_;
   const char* row_begin_ = nullptr;
 };

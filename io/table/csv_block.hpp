@@ -60,8 +60,9 @@ struct CsvBlock {
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified
 };
 
-// Unquotes fields that contain quotes in place. Requires: `text` is below 4 GiB - 1, starts with a row, and is empty or
-// ends in a newline. Refuses a row of more than max_tns_line_bytes, of which the text may hold the beginning alone.
+// Unquotes fields that contain quotes in place. Requires: `text` is below 4 GiB - 1, starts with a row, is empty or
+// ends in a newline, and text_padding readable bytes follow it. Refuses a row of more than max_tns_line_bytes, of which
+// the text may hold the beginning alone.
 CsvBlock parse_csv_block(std::span<char> text, const CsvForm& form);
 
 }  // namespace blco

@@ -7,6 +7,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "io/text/quoted_text.hpp"
+#include "io/text/text_scan.hpp"
 #include "io/text/tns_value.hpp"
 
 namespace blco {
@@ -52,10 +53,13 @@ const char* explain(FieldFault fault) {
 
 std::vector<std::string> split_csv_row(std::string row, char separator) {
   row += '\n';
+  const std::size_t size = row.size();
+  row.append(text_padding, '\0');
+  FieldEnds ends(separator, row.data());
   std::vector<std::string> fields;
   for (char* at = row.data();; ++at) {
     std::string_view field;
-    const FieldFault fault = take_field(at, row.data() + row.size(), separator, field);
+    const FieldFault fault = take_field(at, row.data() + size, separator, ends, field);
     if (fault != FieldFault::none) {
       throw Error(ErrorKind::invalid_argument,
                   "column " + std::to_string(fields.size() + 1) + " of the header " + explain(fault));

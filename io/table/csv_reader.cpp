@@ -1,4 +1,5 @@
-// Numbers keys: the keys of a wave of blocks in input order, all modes in parallel.
+// Numbers keys: those that are known while a block is parsed; the new ones of a wave of blocks in input order, all
+// modes in parallel.
 #include "io/table/csv_reader.hpp"
 
 #include <algorithm>
@@ -22,9 +23,6 @@ namespace blco {
 namespace {
 
 namespace fs = std::filesystem;
-
-// How far ahead a dictionary's memory is prefetched.
-constexpr std::size_t prefetch_keys = 8;
 
 struct Block : ParsedBlock<CsvBlock> {
   const CsvForm* form = nullptr;                    // of its file
@@ -81,18 +79,31 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
 
   void parse(Block& block) const override {
     block.result = parse_csv_block({block.text.data(), block.text_bytes}, *block.form);
+    block.numbers.resize(modes().size());
+    for (std::size_t mode = 0; mode < modes().size(); ++mode) find_keys(block, mode);
+  }
+
+  // Dictionaries do not change while blocks are parsed.
+  void find_keys(Block& block, std::size_t mode) const {
+    std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    if (modes()[mode].form().is_computed()) {
+      numbers = modes()[mode].find_words(block.result.words[mode]);
+      return;
+    }
+    const std::vector<CsvKey>& keys = block.result.keys[mode];
+    numbers.resize(keys.size());
+    std::ranges::transform(keys, numbers.begin(), &CsvKey::hash);
+    modes()[mode].dictionary().find_all([&](std::size_t i) { return text_of(keys[i], block); }, numbers);
   }
 
   void finish(std::span<Block> wave) override {
     const auto refused =
         std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
     const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
-    for (Block& block : good) {
-      block.numbers.resize(modes().size());
-      block.unknown.assign(modes().size(), {});
-    }
+    for (Block& block : good) block.unknown.assign(modes().size(), {});
     executor().run(modes().size(), [&](std::size_t mode) {
-      for (Block& block : good) number_keys(block, mode);
+      const auto unnumbered = static_cast<std::uint32_t>(modes()[mode].key_count());
+      for (Block& block : good) number_keys(block, mode, unnumbered);
     });
     executor().run(good.size(), [&](std::size_t i) {
       apply_numbers(good[i]);
@@ -100,47 +111,33 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     });
   }
 
-  void number_keys(Block& block, std::size_t mode) {
-    if (block.result.keys.empty()) return;
+  // Those that are `unnumbered` in block.numbers.
+  void number_keys(Block& block, std::size_t mode, std::uint32_t unnumbered) {
+    ModeKeys& of_mode = modes()[mode];
+    KeyDictionary& dictionary = of_mode.dictionary();
+    const std::vector<std::uint64_t> words = std::exchange(block.result.words[mode], {});
+    const std::vector<CsvKey> keys = std::exchange(block.result.keys[mode], {});
     std::vector<std::uint32_t>& numbers = block.numbers[mode];
-    if (!modes().options().numbers_new_keys) {
-      find_keys(block, mode);
-      return;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] != unnumbered) continue;
+      if (!modes().options().numbers_new_keys) {
+        // Keys are in the order of their first rows, so this is that of the first row with such a key.
+        block.unknown[mode] = of_mode.form().is_computed() ? of_mode.label_of_word(words[i]) : text_of(keys[i], block);
+        return;
+      }
+      if (of_mode.form().is_computed()) {
+        numbers[i] = of_mode.number_word(words[i]);
+      } else {
+        dictionary.prefetch(keys[std::min(i + KeyDictionary::keys_ahead, keys.size() - 1)].hash);
+        numbers[i] = dictionary.number_of(text_of(keys[i], block), keys[i].hash);
+      }
     }
-    if (modes()[mode].form().is_computed()) {
-      numbers = modes()[mode].number_of_words(std::exchange(block.result.words[mode], {}));
-      if (modes()[mode].counts_rows()) count_rows(block, mode);
-      return;
-    }
-    KeyDictionary& dictionary = modes()[mode].dictionary();
-    const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
-    numbers.resize(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (i + prefetch_keys < keys.size()) dictionary.prefetch(keys[i + prefetch_keys].hash);
-      numbers[i] = dictionary.number_of(text_of(keys[i], block), keys[i].hash);
-    }
+    if (of_mode.counts_rows()) count_rows(block, mode);
   }
 
   static std::string_view text_of(const CsvKey& key, const Block& block) {
     return key.begin == CsvKey::missing ? std::string_view(block.form->missing.key)
                                         : std::string_view(block.text.data() + key.begin, key.length);
-  }
-
-  // Keys are in the order of their first rows, so the first one that is not known is that of the first such row.
-  void find_keys(Block& block, std::size_t mode) const {
-    const ModeKeys& known = modes()[mode];
-    const std::vector<std::uint64_t> words = std::exchange(block.result.words[mode], {});
-    const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
-    std::vector<std::uint32_t>& numbers = block.numbers[mode];
-    if (known.form().is_computed()) {
-      numbers = known.find_words(words);
-    } else {
-      for (const CsvKey& key : keys) numbers.push_back(known.dictionary().find(text_of(key, block), key.hash));
-    }
-    const auto first = static_cast<std::size_t>(
-        std::ranges::find(numbers, static_cast<std::uint32_t>(known.known_count())) - numbers.begin());
-    if (first == numbers.size()) return;
-    block.unknown[mode] = known.form().is_computed() ? known.label_of_word(words[first]) : text_of(keys[first], block);
   }
 
   void count_rows(const Block& block, std::size_t mode) {
@@ -209,12 +206,12 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
 }  // namespace
 
 std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keeps_places) {
-  // Two waves of text; for one wave, up to four times its text for numbers and values, five for keys of the blocks,
-  // nine for what these add to the dictionaries at a time. Where missing keys have a name, numbers and values may take
-  // eight times the text, but of text that adds no keys.
-  // The place of a row takes four bytes, and a row at least two of text.
+  // Two waves of text; for one wave, up to four times its text for numbers and values, six for keys of the blocks and
+  // their numbers, nine for what these add to the dictionaries at a time. Where missing keys have a name, numbers and
+  // values may take eight times the text, but of text that adds no keys. The place of a row takes four bytes, and a row
+  // at least two of text.
   const std::uint64_t places = keeps_places ? 2 : 0;
-  return (2 + 4 + 5 + 9 + places) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
+  return (2 + 4 + 6 + 9 + places) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
 }
 
 std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const TableOptions& options,

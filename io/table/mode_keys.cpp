@@ -17,9 +17,6 @@ namespace {
 
 using Kind = FieldReading::Kind;
 
-// How far ahead a dictionary's memory is prefetched.
-constexpr std::size_t prefetch_words = 8;
-
 class LabelList {
  public:
   LabelList(std::uint64_t count, std::uint64_t label_bytes) {
@@ -113,20 +110,14 @@ ModeKeys::ModeKeys(std::string mode, ComputedForm form, Labels known, const Know
   known_count_ = dictionary_.size();
 }
 
-std::vector<std::uint32_t> ModeKeys::number_of_words(const std::vector<std::uint64_t>& words) {
-  std::vector<std::uint32_t> numbers(words.size());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i + prefetch_words < words.size()) dictionary_.prefetch(hash_of_word(words[i + prefetch_words]));
-    numbers[i] = dictionary_.number_of(key_of_word(words[i]), hash_of_word(words[i]));
-  }
-  return numbers;
+std::uint32_t ModeKeys::number_word(std::uint64_t word) {
+  return dictionary_.number_of(key_of_word(word), hash_of_word(word));
 }
 
 std::vector<std::uint32_t> ModeKeys::find_words(const std::vector<std::uint64_t>& words) const {
   std::vector<std::uint32_t> numbers(words.size());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    numbers[i] = dictionary_.find(key_of_word(words[i]), hash_of_word(words[i]));
-  }
+  std::ranges::transform(words, numbers.begin(), hash_of_word);
+  dictionary_.find_all([&](std::size_t i) { return key_of_word(words[i]); }, numbers);
   return numbers;
 }
 

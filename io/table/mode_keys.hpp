@@ -35,11 +35,11 @@ class ModeKeys {
   const ComputedForm& form() const { return form_; }
 
   // Keys are numbered by first appearance, behind the known ones: texts of a mode of keys by the dictionary, words of a
-  // computed one by number_of_words().
+  // computed one by number_word().
   KeyDictionary& dictionary() { return dictionary_; }
   const KeyDictionary& dictionary() const { return dictionary_; }
-  std::vector<std::uint32_t> number_of_words(const std::vector<std::uint64_t>& words);
-  // The same of keys that are known; any other gets known_count(), and is not kept.
+  std::uint32_t number_word(std::uint64_t word);
+  // The same of keys that have numbers; any other gets key_count(), and is not kept.
   std::vector<std::uint32_t> find_words(const std::vector<std::uint64_t>& words) const;
   std::uint64_t known_count() const { return known_count_; }
   // A word as its label says it.

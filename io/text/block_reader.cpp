@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "io/text/text_scan.hpp"
 #include "io/text/tns_block.hpp"
 
 namespace blco {
@@ -25,7 +26,7 @@ constexpr std::size_t first_bytes = 512;
 constexpr std::size_t max_header_bytes = std::size_t{1} << 20;
 
 void end_block(TextBlock& block, std::size_t size) {
-  block.text.resize(std::max(block.text.size(), size + 1 + tns_block_padding));
+  block.text.resize(std::max(block.text.size(), size + 1 + text_padding));
   if (size > 0 && block.text[size - 1] != '\n') block.text[size++] = '\n';
   block.text_bytes = size;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -12,101 +11,61 @@
 #include <vector>
 
 #include "blco/layout.hpp"
+#include "io/text/text_scan.hpp"
 #include "io/text/tns_value.hpp"
 
 namespace blco {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "digits are loaded as little-endian words");
-
 constexpr std::uint64_t max_narrow = std::numeric_limits<std::uint32_t>::max();
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-struct Digits {
-  std::uint64_t value = 0;
-  unsigned count = 0;  // of the loaded digits, at most 8
-};
-
-// The leading digits among the eight bytes at `at`, without a branch on their number.
-inline Digits load_digits(const char* at) {
-  std::uint64_t word;
-  std::memcpy(&word, at, sizeof(word));
-  word ^= 0x3030303030303030;
-  const std::uint64_t other = (((word & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | word) & 0x8080808080808080;
-  const unsigned count = static_cast<unsigned>(std::countr_zero(other)) / 8;
-  if (count == 0) return {};
-  word <<= 64 - 8 * count;
-  word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ff;
-  word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffff;
-  word = (word * 10000 + (word >> 32)) & 0x00000000ffffffff;
-  return {word, count};
-}
-
-constexpr std::array<double, 9> power_of_ten = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
-constexpr std::array<std::uint64_t, 9> integer_power_of_ten = {1,      10,      100,      1000,     10000,
-                                                               100000, 1000000, 10000000, 100000000};
+// Numbers go by value: a parser that has its place in memory waits for it at each field.
 
 // An integer of eight digits or more; `first` holds the first eight.
-bool parse_long_integer(const char*& at, std::uint64_t first, std::uint64_t& value) {
+[[gnu::noinline]] ParsedNumber<std::uint64_t> parse_long_integer(const char* at, std::uint64_t first) {
   if (const Digits more = load_digits(at + 8); more.count < 8) {
-    at += 8 + more.count;
-    value = first * integer_power_of_ten[more.count] + more.value;
-    return true;
+    return {at + 8 + more.count, first * integer_power_of_ten[more.count] + more.value};
   }
   const char* end = at + 16;
   while (static_cast<unsigned char>(*end - '0') < 10) ++end;
+  std::uint64_t value = 0;
   const auto result = std::from_chars(at, end, value);
-  at = end;
-  return result.ec == std::errc{};
+  if (result.ec != std::errc{}) return {};
+  return {end, value};
 }
 
-// Reads an unsigned integer at `at` and moves past it; false if there is none below 2^64.
-inline bool parse_integer(const char*& at, std::uint64_t& value) {
+// An unsigned integer below 2^64.
+inline ParsedNumber<std::uint64_t> parse_integer(const char* at) {
   const Digits digits = load_digits(at);
   if (digits.count == 8) [[unlikely]]
-    return parse_long_integer(at, digits.value, value);
-  at += digits.count;
-  value = digits.value;
-  return digits.count != 0;
+    return parse_long_integer(at, digits.value);
+  if (digits.count == 0) return {};
+  return {at + digits.count, digits.value};
 }
 
-// Reads a value in any accepted form.
-bool parse_long_value(const char*& at, double& value) {
+// A value in any accepted form.
+[[gnu::noinline]] ParsedNumber<double> parse_long_value(const char* at) {
   const char* end = at;
   while (!is_blank(*end) && *end != '\n' && *end != '\r') ++end;
-  const std::string_view field(at, static_cast<std::size_t>(end - at));
-  at = end;
-  return parse_tns_value(field, value) == TnsValueFault::none;
+  double value = 0;
+  if (parse_tns_value({at, static_cast<std::size_t>(end - at)}, value) != TnsValueFault::none) return {};
+  return {end, value};
 }
 
-// Reads the value at `at` and moves past it. With at most eight digits before and after the point, it is an exact
-// integer below 2^53 over an exact power of ten, so one division rounds correctly (Clinger 1990).
-inline bool parse_value(const char*& at, double& value) {
-  const char* rest = at + (*at == '-');
-  const Digits whole = load_digits(rest);
-  rest += whole.count;
-  std::uint64_t mantissa = whole.value;
-  Digits fraction;
-  if (*rest == '.' && whole.count != 0) {
-    fraction = load_digits(++rest);
-    rest += fraction.count;
-    mantissa = mantissa * integer_power_of_ten[fraction.count] + fraction.value;
-  }
-  if (whole.count != 0 && *rest <= ' ' && mantissa < std::uint64_t{1} << 53) [[likely]] {
-    const double magnitude = static_cast<double>(mantissa) / power_of_ten[fraction.count];
-    value = *at == '-' ? -magnitude : magnitude;
-    at = rest;
-    return true;
-  }
-  return parse_long_value(at, value);
+inline ParsedNumber<double> parse_value(const char* at) {
+  const ParsedNumber<double> number = parse_short_number(at, '.');
+  if (number.end == nullptr || *number.end > ' ') [[unlikely]]
+    return parse_long_value(at);
+  return number;
 }
 
-// Moves past blanks and the end of the line; false if anything else follows.
-inline bool end_line(const char*& at) {
+// Where the next line begins; null if anything but blanks and the end of the line follows.
+inline const char* end_line(const char* at) {
   while (is_blank(*at)) ++at;
   at += *at == '\r';
-  return *at++ == '\n';
+  return *at == '\n' ? at + 1 : nullptr;
 }
 
 int count_fields(std::string_view line) {
@@ -124,7 +83,7 @@ class BlockParser {
         end_(text.data() + text.size()),
         base_(static_cast<std::uint64_t>(form.index_base)),
         has_values_(form.has_values) {
-    block_.line_count = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+    block_.line_count = take_census(text).lines;
     block_.batch.order = form.order;
   }
 
@@ -136,9 +95,9 @@ class BlockParser {
       const auto room = std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - at_) / shortest);
       batch.values.resize(room);
       batch.narrow.resize(room * static_cast<std::uint64_t>(batch.order));
-      if (parse_lines(batch.narrow) == Stop::too_wide) {
+      if (parse_all(batch.narrow) == Stop::too_wide) {
         widen();
-        parse_lines(batch.wide);
+        parse_all(batch.wide);
       }
       if (!block_.failed) fit();
     }
@@ -193,16 +152,44 @@ class BlockParser {
   }
 
   template <typename Coordinate>
+  Stop parse_all(RawVector<Coordinate>& coordinates) {
+    switch (block_.batch.order) {
+      case 2:
+        return parse_lines<2>(coordinates);
+      case 3:
+        return parse_lines<3>(coordinates);
+      case 4:
+        return parse_lines<4>(coordinates);
+      case 5:
+        return parse_lines<5>(coordinates);
+      default:
+        return parse_lines<0>(coordinates);
+    }
+  }
+
+  // Most lines begin with a digit.
+  bool is_at_line() {
+    line_begin_ = at_;
+    return (at_ != end_ && static_cast<unsigned char>(*at_ - '0') < 10) || find_line();
+  }
+
+  // `Order` is the batch's, or 0 where it is known only now.
+  template <std::size_t Order>
+  std::size_t order_of() const {
+    return Order > 0 ? Order : static_cast<std::size_t>(block_.batch.order);
+  }
+
+  template <std::size_t Order, typename Coordinate>
   Stop parse_lines(RawVector<Coordinate>& coordinates) {
-    const auto order = static_cast<std::size_t>(block_.batch.order);
+    const std::size_t order = order_of<Order>();
     std::array<std::uint64_t, max_order> upper = upper_;
     std::size_t count = count_;
     Stop stop = Stop::end;
-    for (; find_line(); ++line_, ++count) {
-      const char* at = at_;
-      stop = parse_line(at, coordinates.data() + count * order, block_.batch.values.data() + count, upper);
-      if (stop == Stop::end && is_too_long(at)) stop = Stop::failed;
-      at_ = stop == Stop::end ? at : line_begin_;
+    for (; is_at_line(); ++line_, ++count) {
+      const ParsedLine line =
+          parse_line<Order>(at_, coordinates.data() + count * order, block_.batch.values.data() + count, upper);
+      stop = line.stop == Stop::end && is_too_long(line.end) ? Stop::failed : line.stop;
+      at_ = stop == Stop::end ? line.end : line_begin_;
       if (stop != Stop::end) break;
     }
     if (stop == Stop::failed) fail();
@@ -211,29 +198,38 @@ class BlockParser {
     return stop;
   }
 
-  template <typename Coordinate>
-  Stop parse_line(const char*& at, Coordinate* out, double* value, std::array<std::uint64_t, max_order>& upper) const {
-    const auto order = static_cast<std::size_t>(block_.batch.order);
+  struct ParsedLine {
+    const char* end = nullptr;
+    Stop stop = Stop::failed;
+  };
+
+  template <std::size_t Order, typename Coordinate>
+  ParsedLine parse_line(const char* at, Coordinate* out, double* value,
+                        std::array<std::uint64_t, max_order>& upper) const {
+    const std::size_t order = order_of<Order>();
     std::array<std::uint64_t, max_order> line;
     for (std::size_t mode = 0; mode < order; ++mode) {
-      std::uint64_t coordinate;
+      const ParsedNumber<std::uint64_t> number = parse_integer(at);
+      at = number.end;
       const bool ends_line = !has_values_ && mode + 1 == order;
-      if (!parse_integer(at, coordinate) || !(is_blank(*at) || (ends_line && *at <= ' '))) return Stop::failed;
-      coordinate -= base_;
-      if (coordinate == refused_tns_coordinate) return Stop::failed;
-      if (sizeof(Coordinate) < sizeof(coordinate) && coordinate > max_narrow) return Stop::too_wide;
+      if (at == nullptr || !(is_blank(*at) || (ends_line && *at <= ' '))) return {};
+      const std::uint64_t coordinate = number.value - base_;
+      if (coordinate == refused_tns_coordinate) return {};
+      if (sizeof(Coordinate) < sizeof(coordinate) && coordinate > max_narrow) return {at, Stop::too_wide};
       line[mode] = coordinate;
       while (is_blank(*at)) ++at;
     }
-    double number = 1;
-    if ((has_values_ && !parse_value(at, number)) || !end_line(at)) return Stop::failed;
+    ParsedNumber<double> number{at, 1};
+    if (has_values_) number = parse_value(at);
+    at = number.end == nullptr ? nullptr : end_line(number.end);
+    if (at == nullptr) return {};
     // A refused line may be shorter than an entry, so there may be no room for it.
-    *value = number;
+    *value = number.value;
     for (std::size_t mode = 0; mode < order; ++mode) {
       out[mode] = static_cast<Coordinate>(line[mode]);
       upper[mode] = std::max(upper[mode], line[mode]);
     }
-    return Stop::end;
+    return {at, Stop::end};
   }
 
   void widen() {

@@ -12,8 +12,6 @@
 namespace blco {
 
 inline constexpr std::size_t max_tns_line_bytes = std::size_t{1} << 20;
-// Readable bytes that must follow a block, because the parser loads eight at a time.
-inline constexpr std::size_t tns_block_padding = 8;
 
 // A coordinate of 2^64-1 would need a mode of length 2^64; it is also what unsigned subtraction makes of 0 at base 1.
 inline constexpr std::uint64_t refused_tns_coordinate = std::numeric_limits<std::uint64_t>::max();
@@ -36,7 +34,7 @@ struct TnsForm {
   bool has_values = true;  // false: every value is 1, and `order` is known
 };
 
-// Requires: `text` is empty or ends in a newline, and tns_block_padding readable bytes follow it.
+// Requires: `text` is empty or ends in a newline, and text_padding readable bytes follow it.
 TnsBlock parse_tns_block(std::string_view text, const TnsForm& form);
 
 }  // namespace blco

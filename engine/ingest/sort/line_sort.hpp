@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -256,26 +257,42 @@ template <typename Entry>
 void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::vector<std::size_t>& begins,
                   int line_bits, bool into_other, Executor& executor) {
   constexpr std::size_t groups_per_thread = 8;
-  const std::size_t groups = groups_per_thread * static_cast<std::size_t>(executor.width());
+  const auto threads = static_cast<std::size_t>(executor.width());
+  const std::size_t groups = groups_per_thread * threads;
   const auto bucket = [&](std::span<Entry> of, std::size_t d) {
     return of.subspan(begins[d], begins[d + 1] - begins[d]);
   };
   // Others would wait for a thread that sorts a large bucket alone.
   const std::size_t max_alone = std::max(cached_entries, 2 * entries.size() / groups);
+  std::size_t longest_alone = 0;
   const auto is_large = [&](std::size_t d) { return line_bits > 0 && begins[d + 1] - begins[d] > max_alone; };
   for (std::size_t d = 0; d + 1 < begins.size(); ++d) {
-    if (is_large(d)) sort_large(bucket(entries, d), bucket(other, d), line_bits, into_other, executor);
+    const std::span<Entry> from = bucket(entries, d);
+    if (is_large(d)) {
+      sort_large(from, into_other ? bucket(other, d) : other.first(from.size()), line_bits, into_other, executor);
+    } else {
+      longest_alone = std::max(longest_alone, from.size());
+    }
   }
-  // Each group sorts the buckets that begin in its share of the entries.
-  executor.run(groups, [&](std::size_t group) {
-    const auto first_in = [&](std::size_t g) {
-      const std::size_t at = g == groups ? entries.size() + 1 : entries.size() * g / groups;
-      return static_cast<std::size_t>(std::lower_bound(begins.begin(), begins.end() - 1, at) - begins.begin());
-    };
+  // Where the result does not go there, a thread uses the same piece of `other` again and again: to touch new pages
+  // takes longer than to sort.
+  const bool has_pieces = !into_other && threads * longest_alone <= other.size();
+  // Each group is the buckets that begin in its share of the entries.
+  const auto first_in = [&](std::size_t group) {
+    const std::size_t at = group == groups ? entries.size() + 1 : entries.size() * group / groups;
+    return static_cast<std::size_t>(std::lower_bound(begins.begin(), begins.end() - 1, at) - begins.begin());
+  };
+  std::atomic<std::size_t> next_group = 0;
+  executor.run(threads, [&](std::size_t thread) {
     BucketSorter<Entry> sorter;
-    const std::size_t end = first_in(group + 1);
-    for (std::size_t d = first_in(group); d < end; ++d) {
-      if (!is_large(d)) sorter.sort(bucket(entries, d), bucket(other, d), line_bits, into_other);
+    for (std::size_t group = next_group++; group < groups; group = next_group++) {
+      const std::size_t end = first_in(group + 1);
+      for (std::size_t d = first_in(group); d < end; ++d) {
+        if (is_large(d)) continue;
+        const std::span<Entry> from = bucket(entries, d);
+        sorter.sort(from, has_pieces ? other.subspan(thread * longest_alone, from.size()) : bucket(other, d), line_bits,
+                    into_other);
+      }
     }
   });
 }
@@ -288,7 +305,8 @@ constexpr std::uint64_t sorter_bytes(std::uint64_t entries) {
 }
 
 // Sorts each bucket that scatter_by_digit made, by the `line_bits` bits below its digit; equal lines keep their order.
-// Little of `scratch` is touched where buckets fit a cache. The result does not depend on executor.width().
+// Of `scratch` only a piece for each thread is touched, as long as the longest bucket, and one for a bucket that is
+// sorted on all threads. The result does not depend on executor.width().
 // Requires: `scratch` is as long as `entries`.
 template <typename Entry>
 void sort_buckets(std::span<Entry> entries, std::span<Entry> scratch, const std::vector<std::size_t>& begins,

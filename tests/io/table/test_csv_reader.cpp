@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <unordered_map>
+#include <utility>
 
 #include "io/table/csv_reader.hpp"
 #include "io/table/key_dictionary.hpp"
@@ -222,6 +224,30 @@ TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {
   EXPECT_EQ(read(text, options).rows.size(), 20000U);
 }
 
+// Fields are found in windows of 64 bytes.
+TEST_F(CsvText, FieldsEndAnywhere) {
+  for (const char separator : {',', ';', '|'}) {
+    std::string text = "user,item,count\n";
+    std::ranges::replace(text, ',', separator);
+    std::vector<std::string> users;
+    std::vector<double> values;
+    for (std::size_t length = 1; length < 200; ++length) {
+      users.push_back(std::string(length, 'u'));
+      values.push_back(static_cast<double>(length) / 4);
+      const bool is_quoted = length % 5 == 0;
+      text += (is_quoted ? '"' + users.back() + '"' : users.back()) + separator + "i" + separator +
+              std::to_string(values.back()) + (length % 7 == 0 ? "\r\n" : "\n");
+    }
+    TableOptions options = user_item_count;
+    options.dialect.separator = separator;
+
+    const Table table = read(text, options);
+
+    EXPECT_EQ(table.labels[0], users);
+    EXPECT_EQ(table.values, values);
+  }
+}
+
 TEST(KeyDictionary, AgreesWithAStandardMap) {
   std::mt19937_64 random(11);
   std::unordered_map<std::string, std::uint32_t> expected;
@@ -246,6 +272,47 @@ TEST(KeyDictionary, AgreesWithAStandardMap) {
   EXPECT_GT(dictionary.memory_bytes(), 20 * order.size());
   EXPECT_EQ(dictionary.take(), Labels(order));
   EXPECT_EQ(dictionary.size(), 0U);
+}
+
+TEST(KeyDictionary, FindsManyAtOnceAsOneByOne) {
+  KeyDictionary dictionary;
+  std::vector<std::string> keys;
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    const std::string key = std::string(i % 23, '\xff') + std::to_string(i);
+    keys.insert(keys.end(), {key, key + '\0', std::string(i % 9, 'n')});
+    expected.insert(expected.end(), {i, 5000, 5000});
+    dictionary.number_of(key, hash_key(key));
+  }
+
+  std::vector<std::uint32_t> found;
+  for (const std::string& key : keys) found.push_back(hash_key(key));
+  dictionary.find_all([&](std::size_t i) { return std::string_view(keys[i]); }, found);
+
+  EXPECT_EQ(found, expected);
+}
+
+TEST(KeyDictionary, KeysDifferInAnyByte) {
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::string key(size, '\x80');
+    const std::uint32_t hash = hash_key(key);
+    EXPECT_TRUE(is_same_key(key, std::string(key)));
+    EXPECT_FALSE(is_same_key(key, key + '\0'));
+    for (char& c : key) {
+      const char before = std::exchange(c, '\0');
+      EXPECT_FALSE(is_same_key(key, std::string(size, '\x80'))) << size;
+      EXPECT_NE(hash_key(key), hash) << size;
+      c = before;
+    }
+  }
+}
+
+// What is held out depends on them.
+TEST(KeyDictionary, HashesStayAsTheyWere) {
+  EXPECT_EQ(hash_key(""), 0U);
+  EXPECT_EQ(hash_key("day"), 2881430890U);
+  EXPECT_EQ(hash_key("eight by"), 88600592U);
+  EXPECT_EQ(hash_key("user-03330689"), 2126187739U);
 }
 
 }  // namespace
