@@ -138,7 +138,7 @@ class TensorReport {
     if (modes_[n].is_line) {
       text += line_along(modes_[n], numbers.size(), 0, largest, [&](std::size_t i) { return numbers[i]; });
     }
-    text += "<ol>\n";
+    text += modes_[n].list_start();
     for (std::size_t i = 0; i < count && numbers[order[i]] > 0; ++i) {
       const double number = numbers[order[i]];
       text += bar_row(modes_[n].name_of(order[i]), number / largest, false, short_number(number),
