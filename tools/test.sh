@@ -28,7 +28,7 @@ make_environment() {
 }
 
 # What the Python module is built and tested with.
-module=("nanobind==3.1.0" numpy scipy sparse pandas pyarrow scikit-learn h5py matplotlib polars duckdb mypy pytest pyttb==1.8.6 tensorly==0.10.0)
+module=("nanobind==3.1.0" nanobind-backend==1.0.0 numpy scipy sparse pandas pyarrow scikit-learn h5py hdf5plugin matplotlib polars duckdb mypy pytest pyttb==1.8.6 tensorly==0.10.0)
 
 if [[ " ${parts[*]} " == *" release "* ]]; then
   make_environment peers pyttb==1.8.6 tensorly==0.10.0 h5py ||
