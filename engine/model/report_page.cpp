@@ -48,7 +48,7 @@ path.dots { stroke-width: 5; stroke-linecap: round }
 path.named { stroke: var(--minus) }
 .scatter { position: relative; margin-top: 1.5rem }
 .scatter svg { height: 10rem; border-left: 1px solid var(--rule) }
-.scatter span { position: absolute }
+.scatter span { position: absolute; letter-spacing: .15em; text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper), 0 0 3px var(--paper) }
 table { width: 100%; border-spacing: 0 .15rem; font-size: .9rem }
 th { color: var(--pale); font-weight: normal }
 th, td { text-align: left; padding: 0 1rem 0 0; font-variant-numeric: tabular-nums }
@@ -65,9 +65,12 @@ article { border-top: 1px solid var(--rule); padding: 1rem 0; content-visibility
 article[hidden] { display: none }
 .modes { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: 1rem 2rem }
 section { min-width: 0 }
+article > ol { max-width: 40rem }
 ol { list-style: none; margin: .25rem 0 0; padding: 0 }
 li { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) 3.2em; gap: .5em; align-items: center; font-size: .9rem }
 .lifts li { grid-template-columns: minmax(0, 7fr) minmax(0, 3fr) 3.2em 3.1em }
+.short li { grid-template-columns: 6em minmax(0, 1fr) 3.2em }
+.lifts .short li { grid-template-columns: 6em minmax(0, 1fr) 3.2em 3.1em }
 bdi { overflow-wrap: anywhere }
 bdi.hit { background: var(--hit) }
 i { display: block; height: .7rem; min-width: 1px; background: var(--bar) }
@@ -187,6 +190,8 @@ std::string PageMode::name_of(std::uint64_t row) const {
   return labels.empty() ? std::to_string(row + static_cast<std::uint64_t>(index_base))
                         : escaped(labels[row], longest_label);
 }
+
+std::string PageMode::list_start() const { return labels.empty() ? "<ol class=\"short\">\n" : "<ol>\n"; }
 
 std::vector<PageMode> page_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
                                  const std::vector<Labels>& labels, int index_base) {

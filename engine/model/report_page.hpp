@@ -37,6 +37,8 @@ struct PageMode {
   bool is_line = false;
 
   std::string name_of(std::uint64_t row) const;
+  // Of a list of rows whose names are name_of(). Bars have one scale, so all lists of a mode have columns of one width.
+  std::string list_start() const;
 };
 
 // Of a model or a tensor, whose names and labels may be fewer than its modes. Throws Error{invalid_argument} for an

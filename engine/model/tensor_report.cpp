@@ -134,7 +134,7 @@ class TensorReport {
     if (modes_[n].is_line) {
       text += line_along(modes_[n], numbers.size(), 0, largest, [&](std::size_t i) { return numbers[i]; });
     }
-    text += "<ol>\n";
+    text += modes_[n].list_start();
     for (const std::size_t at : order) {
       const double number = numbers[at];
       if (!(number > 0)) break;

@@ -98,7 +98,7 @@ class TuckerReport {
         text += line_along(modes_[n], model_->shape[n], std::min(low, 0.0), std::max(high, 0.0),
                            [&](std::size_t i) { return factor[i * squares.size() + column]; });
       }
-      text += "<ol>\n";
+      text += modes_[n].list_start();
       const std::size_t count = modes_[n].is_line ? std::min(options_->entries, named_peaks) : options_->entries;
       const std::vector<FactorEntry> largest = model_->top(n, column, count);
       for (const FactorEntry& entry : largest) {

@@ -1,4 +1,4 @@
-"""The module as a guest: types for mypy, nothing left behind by many rounds, and children of a fork."""
+"""The module as a guest: types for mypy, nothing left behind by many rounds, children of a fork, and memory budgets."""
 import os
 import pathlib
 import subprocess
@@ -38,12 +38,13 @@ blco.ingest("in.csv", "out.blco", modez=["a"])
 def mypy(tmp_path):
     """Runs mypy on a text, with the module as it is installed."""
     pytest.importorskip("mypy", reason="mypy is not installed")
+    installed = pathlib.Path(blco.__file__).parents[1]
+    place = {} if installed.name == "site-packages" else {"MYPYPATH": str(installed)}  # mypy looks there by itself
 
     def run(text):
         (tmp_path / "user.py").write_text(text)
         return subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
-                              capture_output=True, text=True,
-                              env=os.environ | {"MYPYPATH": str(pathlib.Path(blco.__file__).parent.parent)}).stdout
+                              capture_output=True, text=True, env=os.environ | place).stdout
 
     return run
 
@@ -155,3 +156,53 @@ def test_a_forked_child_opens_and_fits_even_one_of_a_running_fit(entries, tmp_pa
     done = run_script(FORKS, tmp_path / "in.blco")
 
     assert done.stdout.split() == ["0", "0", "True"], done.stderr
+
+
+WITHIN = """
+import pathlib, sys
+import numpy as np
+import pyarrow
+import blco
+
+rows, parts = 100_000, 40
+
+def columns(random):
+    return {name: random.integers(0, length, rows) for name, length in (("a", 50000), ("b", 4000), ("c", 300))}
+
+def batches():
+    random = np.random.default_rng(1)
+    for _ in range(parts):
+        yield pyarrow.record_batch(columns(random) | {"n": np.ones(rows)})
+
+def resident(what):
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(what))
+
+first = next(batches())
+if sys.argv[1] == "stream":
+    source = pyarrow.RecordBatchReader.from_batches(first.schema, batches())
+    options = {"modes": ["a", "b", "c"], "value": "n"}
+else:
+    random = np.random.default_rng(1)
+    coords = np.empty((parts * rows, 3), np.int64)
+    for part in range(parts):
+        coords[part * rows:(part + 1) * rows] = np.stack(list(columns(random).values()), axis=1)
+    source, options = coords, {"values": np.ones(len(coords))}
+pathlib.Path("/proc/self/clear_refs").write_text("5")
+before = resident("VmRSS")
+tensor = blco.ingest(source, sys.argv[2], memory="64MiB", threads=2, **options)
+print(resident("VmHWM") - before, tensor.report["entries_read"])
+"""
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/clear_refs").exists(), reason="no /proc to look at")
+@pytest.mark.parametrize("source", ["stream", "arrays"])
+def test_an_ingest_of_122_mib_stays_within_64(source, tmp_path):
+    pytest.importorskip("pyarrow")
+
+    done = run_script(WITHIN, source, tmp_path / "out.blco")
+
+    assert done.returncode == 0, done.stderr
+    grown, entries = map(int, done.stdout.split())
+    # A batch, code that is loaded, and what the allocator keeps count too.
+    assert entries == 4_000_000 and grown < 80 * 2**20

@@ -231,13 +231,17 @@ def test_memory_of_tables_is_given_back(tmp_path):
     ({"modes": ["who"], "skip_unknown": True}, "`skip_unknown` requires `labels_from`"),
     ({"modes": ["who", "gap"]}, "row 1 of column 'gap', counted from 0, is null; fill it in, or leave such rows out with "
                                 "`missing='skip'`, or give `missing='unknown'`"),
+    ({"modes": ["who", "debt"]}, "row 1 of column 'debt', counted from 0: the coordinate -7 is negative"),
+    ({"modes": ["who"], "value": "odd"}, "row 1 of column 'odd', counted from 0, is NaN"),
+    ({"modes": ["who"], "value": "endless"}, "row 1 of column 'endless', counted from 0"),
     ({"modes": ["list"]}, "column 'list' has the type list; a mode takes whole numbers"),
     ({"modes": ["who"], "value": "when"}, "column 'when' has the type timestamp[us]; values are numbers"),
     ({"modes": ["when"]}, "or name a unit of time, such as when:day"),
 ])
 def test_what_a_table_cannot_be_is_said(options, message, tmp_path):
     when = [START.replace(tzinfo=None)] * 2
-    table = pyarrow.table({"who": ["a", "b"], "gap": ["x", None], "list": [[1], [2]], "when": when})
+    table = pyarrow.table({"who": ["a", "b"], "gap": ["x", None], "list": [[1], [2]], "when": when, "debt": [3, -7],
+                           "odd": [1, float("nan")], "endless": [1, float("inf")]})
 
     with pytest.raises((blco.InvalidArgument, blco.IoError)) as caught:
         blco.ingest(table, tmp_path / "out.blco", **options)

@@ -5,7 +5,7 @@ import scipy.sparse
 import sparse
 
 import blco
-from blco._tensor import columns_of, size_in_bytes
+from blco._tensor import _values, columns_of, size_in_bytes
 
 
 NAN = float("nan")
@@ -32,13 +32,26 @@ def test_coordinates_and_values_of_every_type(entries, kind, values):
     assert tensor.norm == pytest.approx(np.linalg.norm(numbers))
 
 
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
 def test_columns_of_a_matrix_are_views_of_it(entries):
     coords = entries.coords.astype(np.int64)
 
     columns = columns_of(coords)
 
-    assert all(np.shares_memory(column, coords) for column in columns)
+    assert [address(column) - address(coords) for column in columns] == [0, 8, 16]
     assert [column.strides for column in columns] == [(24,)] * 3
+
+
+@pytest.mark.parametrize("kind", ["i4", "u4", "i8", "u8"])
+def test_an_array_per_mode_and_its_values_come_in_where_they_lie(entries, kind):
+    arrays = [column.astype(kind)[::-2] for column in entries.coords.T]
+
+    assert [address(column) for column in columns_of(arrays)] == [address(array) for array in arrays]
+    for values in (entries.values[::-2], entries.values.astype("f4"), entries.values[:, np.newaxis]):
+        assert address(_values(values)) == address(values)
 
 
 def test_an_array_per_mode_and_strides_of_any_sign(entries):
