@@ -1,7 +1,6 @@
 // Stable parallel sort of nonzeros by line index. The highest bits come first, so that the rest happens in cache.
 #pragma once
 
-#include <emmintrin.h>
 #include <hwy/contrib/sort/vqsort.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "kernels/aligned_buffer.hpp"
 
 #if defined(__SSE2__)
+#include <immintrin.h>
 #endif
 
 namespace blco {
