@@ -86,7 +86,7 @@ class TensorLayout {
 };
 
 // Re-encodes the low word of a line index as a BLCO index, contiguous fields with mode 0 lowest, or the bits of a key
-// likewise: one look-up per byte. A device keeps these tables in shared memory.
+// likewise: one look-up per byte.
 struct ByteTables {
   std::array<std::array<std::uint64_t, 256>, 8> byte;
 };

@@ -15,7 +15,7 @@ bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
 }  // namespace
 
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy) {
-  const std::uint64_t tables = table_bytes(request.line_bytes);
+  const std::uint64_t tables = table_bytes(request.tables);
   const std::uint64_t tile = tile_bytes(request.order, request.has_high_word);
 
   LaunchPlan plan;
@@ -28,7 +28,8 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   }
   const std::uint64_t stash = plan.stash_rows * request.bytes_of_row;
 
-  // The block size that keeps most warps of a multiprocessor busy; among equals, the largest, whose warps share tables.
+  // The largest block size, whose warps share tables and leave the cache more, unless a smaller one keeps a third more
+  // warps of a multiprocessor busy.
   unsigned max_resident = 0;
   for (unsigned warps = 1; warps <= max_mttkrp_warps; warps *= 2) {
     const std::uint64_t bytes = tables + warps * tile + stash;
@@ -36,8 +37,8 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
     int fitting = std::max(1, occupancy(plan.stash_rows > 0, warps, static_cast<std::size_t>(bytes)));
     if (request.blocks_per_multiprocessor > 0) fitting = std::min(fitting, request.blocks_per_multiprocessor);
     const auto blocks = static_cast<unsigned>(fitting);
-    if (warps * blocks < max_resident) continue;
-    max_resident = warps * blocks;
+    if (4 * warps * blocks < 3 * max_resident) continue;
+    max_resident = std::max(max_resident, warps * blocks);
     plan.blocks_per_multiprocessor = blocks;
     plan.shape.warps = warps;
     plan.shape.shared_bytes = static_cast<std::size_t>(bytes);
@@ -47,6 +48,12 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   plan.shape.blocks =
       static_cast<unsigned>(std::min(blocks, (request.frames + plan.shape.warps - 1) / plan.shape.warps));
   return plan;
+}
+
+int shared_memory_percent(const DeviceLimits& device, const LaunchPlan& plan) {
+  const std::uint64_t needed = plan.blocks_per_multiprocessor * (plan.shape.shared_bytes + reserved_bytes_per_block);
+  const std::uint64_t all = device.shared_bytes_per_multiprocessor;
+  return static_cast<int>(std::min<std::uint64_t>((100 * needed + all - 1) / all, 100));
 }
 
 bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length) {

@@ -20,7 +20,7 @@ struct RowRange {
 struct LaunchRequest {
   int order = 1;
   bool has_high_word = false;
-  int line_bytes = 8;              // of index and key
+  int tables = 11;                 // of index and key
   std::uint64_t frames = 0;        // of all chunks
   RowRange rows;                   // of the target mode, in these chunks
   std::uint64_t bytes_of_row = 8;  // of the output
@@ -42,6 +42,11 @@ using Occupancy = std::function<int(bool stashed, unsigned warps, std::size_t sh
 // stash, and tiles have merged most additions to a short mode before they reach memory. The stash holds as many of the
 // rows, from the first on, as fit into shared memory next to the tiles; if none fit, the launch is register-based.
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy);
+
+// The part of a multiprocessor's memory that is not L1 cache, in percent of the largest: what a plan's blocks need,
+// with what the runtime reserves for each. The device takes the next larger of the few sizes that it has.
+inline constexpr std::uint64_t reserved_bytes_per_block = 1 << 10;
+int shared_memory_percent(const DeviceLimits& device, const LaunchPlan& plan);
 
 // Number of copies of a mode's output, the output included. More than one only if the mode has fewer rows than the
 // device has multiprocessors, to which many blocks would add at once, or if hierarchical conflict resolution is

@@ -168,12 +168,13 @@ class CudaBackend final : public Backend {
     shared.tables = small_.as<std::uint64_t>();
     shared.fault = fault_;
     std::uint64_t* tables = small_.as<std::uint64_t>();
-    const auto upload = [&](const ByteTables& all, std::size_t bytes) {
-      transfer_.upload(std::as_bytes(std::span(all.byte)).first(bytes), tables, main_);
-      tables += bytes / sizeof(std::uint64_t);
+    const auto upload = [&](const ByteTables& of_bytes, int count) {
+      const std::vector<std::uint64_t> made = make_tables(of_bytes, count);
+      transfer_.upload(std::as_bytes(std::span(made)), tables, main_);
+      tables += made.size();
     };
-    upload(make_index_tables(layout_), table_bytes(index_bytes(layout_)));
-    upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
+    upload(make_index_tables(layout_), index_tables(layout_));
+    upload(make_key_tables(layout_), key_tables(layout_));
   }
 
   std::string name() const override { return "cuda: " + limits_.name; }
@@ -509,7 +510,7 @@ class CudaBackend final : public Backend {
   DeviceTerms terms_;
   DenseSizes dense_sizes_;
   DeviceBuffer scratch_;  // of the dense work
-  DeviceBuffer small_;    // byte tables, fault record
+  DeviceBuffer small_;    // tables of lines, fault record
   FaultRecord* fault_ = nullptr;
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;

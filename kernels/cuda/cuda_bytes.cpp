@@ -9,7 +9,7 @@ namespace {
 
 // cudaMalloc hands out multiples of this.
 constexpr std::uint64_t device_granule = 512;
-// Byte tables, fault record, and the runtime's rounding of small allocations.
+// Tables of lines, fault record, and the runtime's rounding of small allocations.
 constexpr std::uint64_t table_and_flag_bytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t max_useful_copies = 7;
 // Pinned staging of dense transfers, and a row update's numbers on the host.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <vector>
 
 #include "blco/frame_lanes.hpp"
 #include "kernels/cuda/conflict_resolution.hpp"
@@ -19,11 +20,20 @@
 
 namespace blco::cuda {
 
-// Low bytes of a line, and of its key, that can be nonzero: each has a table.
-inline int index_bytes(const TensorLayout& layout) { return (std::min(layout.line_bits(), 64) + 7) / 8; }
-inline int key_bytes(const TensorLayout& layout) { return (std::max(layout.line_bits(), 64) - 64 + 7) / 8; }
+inline int index_tables(const TensorLayout& layout) { return tables_of(std::min(layout.line_bits(), 64)); }
+inline int key_tables(const TensorLayout& layout) { return tables_of(std::max(layout.line_bits(), 64) - 64); }
 inline std::size_t line_table_bytes(const TensorLayout& layout) {
-  return table_bytes(index_bytes(layout) + key_bytes(layout));
+  return table_bytes(index_tables(layout) + key_tables(layout));
+}
+
+// The device's tables of a line or key.
+inline std::vector<std::uint64_t> make_tables(const ByteTables& of_bytes, int count) {
+  std::vector<std::uint64_t> tables(static_cast<std::size_t>(count) * table_words);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const std::uint64_t line = i % table_words << i / table_words * table_bits;
+    for (std::size_t byte = 0; byte < sizeof(line); ++byte) tables[i] |= of_bytes.byte[byte][line >> 8 * byte & 255];
+  }
+  return tables;
 }
 
 // About as long as a few warps take to decode their first tiles.
@@ -36,8 +46,8 @@ void describe(const TensorLayout& layout, int rank, const DeviceLimits& limits, 
   arguments.order = layout.order();
   arguments.rank = rank;
   arguments.has_high_word = layout.has_high_word();
-  arguments.index_bytes = index_bytes(layout);
-  arguments.key_bytes = key_bytes(layout);
+  arguments.index_tables = index_tables(layout);
+  arguments.key_tables = key_tables(layout);
   for (int mode = 0; mode < layout.order(); ++mode) {
     const ModeLayout& bits = layout.mode(mode);
     arguments.rows[mode] = {.field = ones(bits.low_bits),
@@ -100,15 +110,10 @@ class FrameLauncher {
     for (const bool stashed : {false, true}) {
       set(stashed, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes_per_block);
     }
-    constexpr std::uint64_t reserved_bytes_per_block = 1 << 10;  // the runtime's
     LaunchRequest usual = request_for(shared_);
     usual.frames = default_chunk_nnz;
-    const LaunchPlan planned = plan(usual);
-    const std::uint64_t needed =
-        planned.blocks_per_multiprocessor * (planned.shape.shared_bytes + reserved_bytes_per_block);
-    const std::uint64_t all = limits.shared_bytes_per_multiprocessor;
     set(false, cudaFuncAttributePreferredSharedMemoryCarveout,
-        std::min<std::uint64_t>((100 * needed + all - 1) / all, 100));
+        static_cast<std::uint64_t>(shared_memory_percent(limits, plan(usual))));
   }
 
   // Queues the kernel on one to max_chunks_of_launch chunks, by at most `max_warps` warps. `target`: the mode of the
@@ -138,7 +143,7 @@ class FrameLauncher {
     LaunchRequest request;
     request.order = arguments.order;
     request.has_high_word = arguments.has_high_word;
-    request.line_bytes = arguments.index_bytes + arguments.key_bytes;
+    request.tables = arguments.index_tables + arguments.key_tables;
     request.frames = arguments.frames;
     request.bytes_of_row = static_cast<std::uint64_t>(arguments.rank) * sizeof(Sum);
     request.conflict_resolution = ConflictResolution::register_based;

@@ -1,6 +1,6 @@
-// Shared by kernels and launchers: launches and dynamic shared memory.
+// Shared by kernels and launchers: launches, dynamic shared memory, and hints to the compiler.
 //
-// In the emulator (tests/simt), `cuda_runtime.h` is the emulator's, which defines the two macros itself.
+// In the emulator (tests/simt), `cuda_runtime.h` is the emulator's, which defines the macros itself.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,6 +14,16 @@
 #ifndef BLCO_SIMT
 // Declares `name`, the start of a block's dynamic shared memory.
 #define BLCO_DYNAMIC_SHARED(name) extern __shared__ __align__(16) std::byte name[]
+
+// Makes an address in global memory one that the compiler does not take apart: it would add parts of it to each index
+// that is added, at two more instructions than the one that multiplies and adds.
+#define BLCO_KEEP_ADDRESS(pointer)  \
+  asm volatile("" : "+l"(pointer)); \
+  __builtin_assume(__isGlobal(pointer))
+
+// Makes the compiler forget what it knows of a number: it computes anew what follows from it, and keeps no registers
+// for that.
+#define BLCO_FORGET(number) asm volatile("" : "+r"(number))
 #endif
 
 namespace blco::cuda {

@@ -40,13 +40,17 @@ __device__ inline Sum sum_of_group(const Sum (&numbers)[model_lanes], int lane) 
   return (high ? upper : lower) + __shfl_xor_sync(all_lanes, high ? lower : upper, 2);
 }
 
+// How far loops over a row's vectors, and over pairs of entries, are unrolled: registers hold no more loads in flight.
+BLCO_HOST_DEVICE constexpr int vectors_at_once(int order, int rank) { return order * rank < 256 ? rank : 2; }
+BLCO_HOST_DEVICE constexpr int pairs_at_once(int order, int rank) { return order * rank <= 48 ? 2 : 1; }
+
 // The lane's part of the model's value of one entry, of an order and a rank known to the compiler.
 template <class Sum, class Factor, int Order, int Rank>
 __device__ inline Sum part_of_model(const Factor* const (&factors)[Order], const TileEntry<Order>& entry,
                                     std::uint32_t target) {
   constexpr int width = vector_width<Factor>;
   Sum sum = 0;
-#pragma unroll
+#pragma unroll(vectors_at_once(Order, Rank))
   for (int column = 0; column < Rank; column += model_lanes * width) {
     Sum products[width];
     Factor numbers[width];
@@ -80,10 +84,12 @@ __device__ inline void add_parts(const FrameArguments<Factor>& arguments, const 
     factors[0] = arguments.factors[mode] + column;
 #pragma unroll
     for (int k = 0; k < Shape::order - 1; ++k) factors[k + 1] = arguments.factors[k < mode ? k : k + 1] + column;
-#pragma unroll
-    for (int e = 0; e < model_lanes; ++e) {
-      sums[e] =
-          part_of_model<Sum, Factor, Shape::order, rank>(factors, entries[e * model_step], targets[e * model_step]);
+#pragma unroll(pairs_at_once(Shape::order, rank))
+    for (int e = 0; e < model_lanes; e += 2, entries += 2 * model_step, targets += 2 * model_step) {
+      sums[0] = sums[2];
+      sums[1] = sums[3];
+      sums[2] = part_of_model<Sum, Factor, Shape::order, rank>(factors, entries[0], targets[0]);
+      sums[3] = part_of_model<Sum, Factor, Shape::order, rank>(factors, entries[model_step], targets[model_step]);
     }
   } else {
     constexpr int columns = 2;
@@ -121,6 +127,7 @@ __device__ inline double weigh_tile(const LossArguments<Sum, Factor>& arguments,
   double terms = 0;
 #pragma unroll 1
   for (int first = 0; first < frame_entries; first += warp_lanes) {
+    BLCO_FORGET(lane);  // nothing that follows from it is held from step to step
     Sum sums[model_lanes] = {};
     add_parts<Sum, Factor, Shape>(arguments, tile, mode, first, lane, sums);
     const Sum model = sum_of_group(sums, lane);
@@ -150,11 +157,11 @@ __device__ inline void add_tile(const FrameArguments<Factor>& arguments, int mod
   __syncwarp();
 }
 
-// Adds the warp's terms to its own sum.
-__device__ inline void add_terms(double terms, double scale, const WarpPlace& place, double* sums) {
+// Adds the terms of a frame to the warp's own sum: atomically, so that it need not wait for the sum so far.
+__device__ inline void add_terms(double terms, double scale, int lane, double* sum) {
 #pragma unroll
   for (int step = warp_lanes / 2; step > 0; step /= 2) terms += __shfl_xor_sync(all_lanes, terms, step);
-  if (place.lane == 0) sums[blockIdx.x * place.warps + place.warp] += scale * terms;
+  if (lane == 0) atomicAdd(sum, scale * terms);
 }
 
 template <class Sum, class Factor, class Shape>
@@ -163,20 +170,22 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   constexpr int share = group_share(Shape::lanes);
   BLCO_DYNAMIC_SHARED(shared);
   const WarpPlace place;
-  const int lane = place.lane;
   const int order = Shape::order == any_order ? arguments.order : Shape::order;
   const BlockMemory<Sum> memory(arguments, place, tile_bytes(order, arguments.has_high_word), shared);
-  const WarpTile tile = carve_tile(memory.of_warp, order, arguments.has_high_word);
+  const WarpTile tile = carve_tile(memory.of_warp, order);
   memory.load_tables(arguments);
-  if constexpr (Shape::order != any_order) clear_gaps<share, Shape::order>(tile, lane);
+  if constexpr (Shape::order != any_order) clear_gaps<share, Shape::order>(tile, place.lane);
   if constexpr (Shape::stashed) memory.clear_stash();
   __syncthreads();
 
   const int begin = first_mode(arguments.outputs);
-  double terms = 0;
   for_each_frame(arguments, place, [&](const ChunkPart& part, std::uint32_t frame) {
+    int lane = place.lane;
+    BLCO_FORGET(lane);  // nothing that follows from it is held from frame to frame
     lay_out_tile<Sum, share, Shape::order>(arguments, part, memory.tables, tile, begin, frame, lane);
-    terms += weigh_tile<Sum, Factor, Shape>(arguments, tile, begin, entries_of(part, frame), lane);
+    const double terms = weigh_tile<Sum, Factor, Shape>(arguments, tile, begin, entries_of(part, frame), lane);
+    const unsigned own_warp = blockIdx.x * place.warps + threadIdx.x / warp_lanes;
+    add_terms(terms, arguments.function.scale, lane, arguments.terms + own_warp);
     __syncwarp();
     int target = begin;
     for (int mode = begin; arguments.outputs >> mode != 0; ++mode) {
@@ -188,7 +197,6 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
       add_tile<Sum, Factor, Shape>(arguments, mode, tile, lane, sink);
     }
   });
-  add_terms(terms, arguments.function.scale, place, arguments.terms);
 
   if constexpr (Shape::stashed) {
     __syncthreads();

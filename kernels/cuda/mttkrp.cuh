@@ -13,18 +13,19 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
     mttkrp_kernel(const __grid_constant__ MttkrpArguments<Sum, Factor> arguments) {
   BLCO_DYNAMIC_SHARED(shared);
   const WarpPlace place;
-  const int lane = place.lane;
   const int order = Shape::order == any_order ? arguments.order : Shape::order;
   const BlockMemory<Sum> memory(arguments, place, tile_bytes(order, arguments.has_high_word), shared);
-  const WarpTile tile = carve_tile(memory.of_warp, order, arguments.has_high_word);
+  const WarpTile tile = carve_tile(memory.of_warp, order);
   memory.load_tables(arguments);
-  if constexpr (Shape::order != any_order) clear_gaps<group_share(Shape::lanes), Shape::order>(tile, lane);
+  if constexpr (Shape::order != any_order) clear_gaps<group_share(Shape::lanes), Shape::order>(tile, place.lane);
   if constexpr (Shape::stashed) memory.clear_stash();
   __syncthreads();
 
-  Sum* copy = copy_of_block<Sum>(arguments);
-  const SegmentSink<Sum, Shape::stashed> sink{copy, memory.stash, arguments.stash_first, arguments.stash_rows};
   for_each_frame(arguments, place, [&](const ChunkPart& part, std::uint32_t frame) {
+    int lane = place.lane;
+    BLCO_FORGET(lane);  // nothing that follows from it is held from frame to frame
+    const SegmentSink<Sum, Shape::stashed> sink{copy_of_block<Sum>(arguments), memory.stash, arguments.stash_first,
+                                                arguments.stash_rows};
     prepare_tile<group_share(Shape::lanes), Shape::order>(arguments, part, memory.tables, tile, frame, lane);
     if constexpr (Shape::order != any_order) {
       add_pipelined<Sum, Factor, Shape::lanes, Shape::columns, Shape::slots, Shape::order>(arguments, arguments.mode,
@@ -41,7 +42,8 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
 
   if constexpr (Shape::stashed) {
     __syncthreads();
-    memory.add_stash(copy + arguments.stash_first * static_cast<std::uint64_t>(arguments.rank));
+    memory.add_stash(copy_of_block<Sum>(arguments) +
+                     arguments.stash_first * static_cast<std::uint64_t>(arguments.rank));
   }
 }
 

@@ -52,10 +52,10 @@ struct FrameArguments {
   bool has_high_word = false;
   RowBits rows[max_order] = {};
   const Factor* factors[max_order] = {};  // row-major I_n x rank
-  const std::uint64_t* tables = nullptr;  // of the index (ByteTables), then of the key
-  int index_bytes = 0;                    // number of low bytes of a line that can be nonzero
-  int key_bytes = 0;                      // the same of a key
-  unsigned turn_nanoseconds = 0;          // warps of a block start in turns so far apart
+  const std::uint64_t* tables = nullptr;  // of the index, then of the key
+  int index_tables = 0;                   // as many as there are bits for
+  int key_tables = 0;
+  unsigned turn_nanoseconds = 0;  // warps of a block start in turns so far apart
   FaultRecord* fault = nullptr;
 };
 
@@ -90,18 +90,24 @@ inline constexpr unsigned max_mttkrp_warps = 8;  // of a block
 // An entry of a tile: its value in 8 bytes, then its rows in all modes but the target, padded to 8 bytes.
 BLCO_HOST_DEVICE constexpr int tile_entry_bytes(int order) { return 8 + order / 2 * 8; }
 // Entries of row 0 between and behind the shares of groups of lanes: a group reads ahead of its share.
-inline constexpr int tile_gaps = 12;
+inline constexpr int tile_gaps = 8;
 
-// Dynamic shared memory of a block, in order: byte tables of index and key, one tile per warp, the stash. A tile:
-// entries, target rows, fields of keys, flags of segment ends.
+// A table of a line, or of its key, says where so many of its bits go. Tables of whole bytes would take three times the
+// memory, and leave the L1 cache less beside three blocks.
+inline constexpr int table_bits = 6;
+inline constexpr int table_words = 1 << table_bits;
+BLCO_HOST_DEVICE constexpr int tables_of(int bits) { return (bits + table_bits - 1) / table_bits; }
+
+// Dynamic shared memory of a block, in order: tables of index and key, one tile per warp, the stash. A tile:
+// entries, target rows, flags of segment ends, fields of keys.
 BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_high_word) {
   const std::size_t entries = static_cast<std::size_t>(tile_entry_bytes(order)) * (frame_entries + tile_gaps);
   const std::size_t bytes = entries + (has_high_word ? frame_entries * sizeof(std::uint64_t) : 0) +
                             frame_entries * sizeof(std::uint32_t) + frame_entries / 8;
   return (bytes + 15) / 16 * 16;
 }
-BLCO_HOST_DEVICE constexpr std::size_t table_bytes(int bytes) {
-  return static_cast<std::size_t>(bytes) * 256 * sizeof(std::uint64_t);
+BLCO_HOST_DEVICE constexpr std::size_t table_bytes(int tables) {
+  return static_cast<std::size_t>(tables) * table_words * sizeof(std::uint64_t);
 }
 
 // Kernels of one choice of order, rank and conflict resolution; the caller launches them.

@@ -85,8 +85,9 @@ struct KernelShape {
 
 // The warp that a thread belongs to, and the thread's place in it.
 struct WarpPlace {
-  int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  unsigned warp = threadIdx.x / warp_lanes;
+  int lane = static_cast<int>(threadIdx.x % warp_lanes);
+  // As one lane says it: so the compiler knows that it is the same in all, and with it the frames and their loops.
+  unsigned warp = __shfl_sync(all_lanes, threadIdx.x / warp_lanes, 0);
   unsigned warps = blockDim.x / warp_lanes;
 };
 
@@ -97,18 +98,18 @@ struct BlockMemory {
   __device__ BlockMemory(const Arguments& arguments, const WarpPlace& place, std::size_t bytes_of_warp,
                          std::byte* shared)
       : tables(reinterpret_cast<std::uint64_t*>(shared)),
-        of_warps(shared + table_bytes(arguments.index_bytes + arguments.key_bytes)),
+        of_warps(shared + table_bytes(arguments.index_tables + arguments.key_tables)),
         of_warp(of_warps + place.warp * bytes_of_warp),
         stash(reinterpret_cast<Sum*>(of_warps + place.warps * bytes_of_warp)),
         stash_numbers(arguments.stash_rows * static_cast<std::uint32_t>(arguments.rank)) {}
 
   template <class Arguments>
   __device__ void load_tables(const Arguments& arguments) const {
-    const auto bytes_of_line = static_cast<unsigned>(arguments.index_bytes + arguments.key_bytes);
+    const auto count = static_cast<unsigned>(arguments.index_tables + arguments.key_tables);
     const auto* from = reinterpret_cast<const FourWords*>(arguments.tables);
     auto* to = reinterpret_cast<FourWords*>(tables);
-    constexpr unsigned quads_of_table = 256 * sizeof(std::uint64_t) / sizeof(FourWords);
-    for (unsigned i = threadIdx.x; i < quads_of_table * bytes_of_line; i += blockDim.x) to[i] = from[i];
+    constexpr unsigned quads_of_table = table_bytes(1) / sizeof(FourWords);
+    for (unsigned i = threadIdx.x; i < quads_of_table * count; i += blockDim.x) to[i] = from[i];
   }
   __device__ void clear_stash() const {
     for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) stash[i] = 0;
@@ -130,7 +131,10 @@ struct BlockMemory {
 // The copy of an output to which a block adds.
 template <class Sum>
 __device__ inline Sum* copy_of_block(const OutputCopies<Sum>& copies) {
-  const unsigned copy_number = blockIdx.x % static_cast<unsigned>(copies.copy_count);
+  if (copies.copy_count == 1) return copies.output;
+  unsigned block = blockIdx.x;
+  BLCO_FORGET(block);
+  const unsigned copy_number = block % static_cast<unsigned>(copies.copy_count);
   return copy_number == 0 ? copies.output : copies.more_copies + (copy_number - 1) * copies.copy_stride;
 }
 
@@ -232,25 +236,27 @@ __device__ inline void add_pipelined(const FrameArguments<Factor>& arguments, co
   constexpr int share = group_share(Lanes);
   constexpr int others = Order - 1;
   constexpr int rank = Lanes * Columns;
-  constexpr int steps_at_once = 8;  // one byte of flags
+  // Steps of a byte of flags, or of less where registers are short: with conversions more than without.
+  constexpr int steps_at_once = 8 >> (sizeof(Factor) == sizeof(Sum) ? Order / 5 : Order - 3);
   static_assert(steps_at_once % Slots == 0 && frame_entries / share + Slots + 1 <= tile_gaps);
   const int column = lane % Lanes;
-  const int begin = lane / Lanes * share;
-  const SegmentSink<Sum, false> own_sink = sink.from_column(column);
+  auto at = static_cast<unsigned>(lane / Lanes * share);  // position of the entry to be added
+  SegmentSink<Sum, false> own_sink = sink.from_column(column);
+  BLCO_KEEP_ADDRESS(own_sink.copy);
   const Factor* factors[others];
 #pragma unroll
-  for (int k = 0; k < others; ++k) factors[k] = arguments.factors[k < mode ? k : k + 1] + column;
-  const auto* entry =
-      reinterpret_cast<const TileEntry<Order>*>(tile.entries) + place_of<share>(static_cast<unsigned>(begin));
-  const std::uint32_t* targets = tile.targets + begin;
-  const std::uint8_t* ends = tile.ends + begin / 8;
+  for (int k = 0; k < others; ++k) {
+    factors[k] = arguments.factors[k < mode ? k : k + 1] + column;
+    BLCO_KEEP_ADDRESS(factors[k]);
+  }
+  const auto* entry = reinterpret_cast<const TileEntry<Order>*>(tile.entries) + place_of<share>(at);
 
   using NextSlot = Slot<Sum, Factor, others, Columns>;
   const auto request = [&factors](const TileEntry<Order>& next, NextSlot& slot) {
     slot.value = next.template value<Sum>();
 #pragma unroll
     for (int k = 0; k < others; ++k) {
-      const Factor* row = factors[k] + std::uint64_t{next.row(k)} * rank;
+      const Factor* row = number_at(factors[k], next.row(k), rank);
 #pragma unroll
       for (int c = 0; c < Columns; ++c) slot.numbers[k][c] = __ldg(row + c * Lanes);
     }
@@ -263,8 +269,10 @@ __device__ inline void add_pipelined(const FrameArguments<Factor>& arguments, co
 
   Sum sums[Columns] = {};
 #pragma unroll 1
-  for (int at = 0; at < share; at += steps_at_once, entry += steps_at_once, targets += steps_at_once) {
-    const unsigned flags = ends[at / 8];
+  do {
+    BLCO_FORGET(at);  // one register steps through the tile, not one for each array
+    const unsigned flags = tile.ends[at / 8] >> at % 8;
+    const std::uint32_t* targets = tile.targets + at;
 #pragma unroll
     for (int e = 0; e < steps_at_once; ++e) {
       NextSlot& slot = slots[e % Slots];
@@ -278,13 +286,16 @@ __device__ inline void add_pipelined(const FrameArguments<Factor>& arguments, co
       request(next, slot);
       next = entry[e];
       if ((flags >> e & 1) == 0) continue;
+      Sum* to = number_at(own_sink.copy, targets[e], rank);
 #pragma unroll
       for (int c = 0; c < Columns; ++c) {
-        own_sink.add(targets[e], c * Lanes, rank, sums[c]);
+        atomicAdd(to + c * Lanes, sums[c]);
         sums[c] = 0;
       }
     }
-  }
+    at += steps_at_once;
+    entry += steps_at_once;
+  } while (at % share != 0);
 }
 
 }  // namespace blco::cuda

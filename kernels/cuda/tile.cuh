@@ -29,20 +29,20 @@ struct alignas(16) FourWords {
 // Shared memory of one warp. Positions 0 to 255 are those of entries in order; slots, those before.
 struct WarpTile {
   std::byte* entries;      // by position: value, then the rows of all modes but the target; before: scratch
-  std::uint64_t* keys;     // by slot: fields of the key; null for lines of up to 64 bits
   std::uint32_t* targets;  // by position; before: the histogram
   std::uint8_t* ends;      // bit p % 8 of byte p / 8: a segment ends at position p
+  std::uint64_t* keys;     // by slot: fields of the key; of lines of more than 64 bits
 };
 
-__device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_high_word) {
+__device__ inline WarpTile carve_tile(std::byte* memory, int order) {
   WarpTile tile;
   tile.entries = memory;
   memory += tile_entry_bytes(order) * (frame_entries + tile_gaps);
   tile.targets = reinterpret_cast<std::uint32_t*>(memory);
   memory += frame_entries * sizeof(std::uint32_t);
-  tile.keys = has_high_word ? reinterpret_cast<std::uint64_t*>(memory) : nullptr;
-  if (has_high_word) memory += frame_entries * sizeof(std::uint64_t);
   tile.ends = reinterpret_cast<std::uint8_t*>(memory);
+  memory += frame_entries / 8;
+  tile.keys = reinterpret_cast<std::uint64_t*>(memory);
   return tile;
 }
 
@@ -239,30 +239,31 @@ __device__ inline void decode_lines(const PayloadView& payload, std::uint32_t fr
   for (int j = 0; j < lane_entries; ++j) lines[j] += before;
 }
 
-// Replaces each word by the union of its bytes' table entries. Bytes above the highest in which words of the warp
-// differ are looked up once: neighbours in line order differ in few low bytes.
-__device__ inline void look_up(const std::uint64_t* tables, int bytes, LaneEntries<std::uint64_t>& words) {
+// Replaces each word by the union of its table entries. Bits above the highest in which words of the warp differ are
+// looked up once: neighbours in line order differ in few low bits.
+__device__ inline void look_up(const std::uint64_t* tables, int count, LaneEntries<std::uint64_t>& words) {
   const std::uint64_t first = __shfl_sync(all_lanes, words[0], 0);
   std::uint64_t differs = 0;
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) differs |= words[j] ^ first;
   const unsigned low = __reduce_or_sync(all_lanes, static_cast<unsigned>(differs));
   const unsigned high = __reduce_or_sync(all_lanes, static_cast<unsigned>(differs >> 32));
-  const int differing =
-      min(high != 0 ? 8 - __clz(static_cast<int>(high)) / 8 : 4 - __clz(static_cast<int>(low)) / 8, bytes);
+  const int bits = high != 0 ? 64 - __clz(static_cast<int>(high)) : 32 - __clz(static_cast<int>(low));
+  const int differing = min(tables_of(bits), count);
+  const auto found_in = [tables](int table, std::uint64_t word) {
+    return tables[table * table_words + static_cast<int>(word >> table_bits * table & (table_words - 1))];
+  };
 
   std::uint64_t common = 0;
-  for (int byte = differing; byte < bytes; ++byte)
-    common |= tables[byte * 256 + static_cast<int>(first >> 8 * byte & 255)];
+  for (int table = differing; table < count; ++table) common |= found_in(table, first);
   LaneEntries<std::uint64_t> found;
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) found[j] = common;
 #pragma unroll
-  for (int byte = 0; byte < 8; ++byte) {
-    if (byte >= differing) break;
+  for (int table = 0; table < tables_of(64); ++table) {
+    if (table >= differing) break;
 #pragma unroll
-    for (int j = 0; j < lane_entries; ++j)
-      found[j] |= tables[byte * 256 + static_cast<int>(words[j] >> 8 * byte & 255)];
+    for (int j = 0; j < lane_entries; ++j) found[j] |= found_in(table, words[j]);
   }
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) words[j] = found[j];
@@ -373,14 +374,14 @@ __device__ inline void decode_indices(const Arguments& arguments, const ChunkPar
                                       const WarpTile& tile, std::uint32_t frame, int count, int lane,
                                       LaneEntries<std::uint64_t>& indices) {
   auto* scratch = reinterpret_cast<std::uint64_t*>(tile.entries);
-  if (tile.keys != nullptr) {
+  if (arguments.has_high_word) {
     decode_lines(part.key, frame, count, lane, scratch, indices);
-    look_up(tables + arguments.index_bytes * 256, arguments.key_bytes, indices);
+    look_up(tables + arguments.index_tables * table_words, arguments.key_tables, indices);
 #pragma unroll
     for (int j = 0; j < lane_entries; ++j) tile.keys[j * warp_lanes + lane] = indices[j];
   }
   decode_lines(part.index, frame, count, lane, scratch, indices);
-  look_up(tables, arguments.index_bytes, indices);
+  look_up(tables, arguments.index_tables, indices);
 }
 
 // Writes the rows of all modes but `mode` to the places of the lane's entries; `at[j]` is the byte offset of entry j's.

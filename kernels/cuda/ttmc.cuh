@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   BLCO_DYNAMIC_SHARED(shared);
   const WarpPlace place;
   const BlockMemory<Sum> memory(arguments, place, tile_bytes(arguments.order, arguments.has_high_word), shared);
-  const WarpTile tile = carve_tile(memory.of_warp, arguments.order, arguments.has_high_word);
+  const WarpTile tile = carve_tile(memory.of_warp, arguments.order);
   memory.load_tables(arguments);
   __syncthreads();
 

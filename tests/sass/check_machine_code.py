@@ -15,7 +15,7 @@ SKIPPED = 77
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 COUNTED_NNZ = 512  # of smaller launches the counts say little
-PLANTED_IN = "forty_nonzeros"
+PLANTED_IN = "turns_of_one_block"
 FRAME_STEP = 3  # of the single frames, every so many
 
 

@@ -68,12 +68,12 @@ def plant_in_decoder(program, frames):
 
 
 def plant_in_mttkrp(program, launch, names):
-    """The same for the first executed instruction of each name, without a guard; each of these must be found."""
+    """The same for the first executed instruction that begins so, without a guard; each of these must be found."""
     executed = launch.run(program)[2].instructions
     planted, missed = 0, []
     for name in names:
         index = next(number for number in executed.nonzero()[0].tolist()
-                     if program.instructions[number].name == name and not program.instructions[number].guard)
+                     if program.instructions[number].text.startswith(name) and not program.instructions[number].guard)
         text = next(faults(program.instructions[index]))
         planted += 1
         if not is_found(lambda: launch.run(changed(program, index, text))[0]):
@@ -86,7 +86,8 @@ def check(decoder, frames, program, launch):
     limit, warp_interpreter.MAX_INSTRUCTIONS = warp_interpreter.MAX_INSTRUCTIONS, MAX_INSTRUCTIONS
     try:
         planted, missed = plant_in_decoder(decoder, frames)
-        more, must = plant_in_mttkrp(program, launch, ("LDS", "LDG", "SHFL", "MATCH", "POPC", "DMUL", "DFMA", "REDG"))
+        more, must = plant_in_mttkrp(program, launch, ("LDS", "LDG", "SHFL.UP", "MATCH", "POPC", "DMUL", "DFMA",
+                                                            "REDG"))
     finally:
         warp_interpreter.MAX_INSTRUCTIONS = limit
     print(f"planted faults: {planted - len(missed)} of {planted} found in the decoder, "

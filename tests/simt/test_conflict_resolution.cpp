@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cuda/conflict_resolution.hpp"
 
@@ -28,7 +29,7 @@ LaunchPlan plan(const LaunchRequest& request) { return plan_launch(h100(), reque
 LaunchRequest chunk_of_rows(std::uint64_t rows) {
   LaunchRequest request;
   request.order = 3;
-  request.line_bytes = 6;
+  request.tables = 8;
   request.frames = 4096;
   request.rows = {1000, 1000 + rows - 1};
   request.bytes_of_row = 32 * sizeof(double);
@@ -65,12 +66,12 @@ TEST(ConflictResolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
         request.conflict_resolution = ConflictResolution::hierarchical;
         request.order = order;
         request.has_high_word = has_high_word;
-        request.line_bytes = 8;
+        request.tables = 11;
 
         const LaunchPlan chosen = plan(request);
 
         EXPECT_LE(chosen.shape.shared_bytes, h100().shared_bytes_per_block);
-        EXPECT_EQ(chosen.shape.shared_bytes, table_bytes(8) + chosen.shape.warps * tile_bytes(order, has_high_word) +
+        EXPECT_EQ(chosen.shape.shared_bytes, table_bytes(11) + chosen.shape.warps * tile_bytes(order, has_high_word) +
                                                  chosen.stash_rows * request.bytes_of_row);
       }
     }
@@ -82,6 +83,46 @@ TEST(ConflictResolution, KeepsMultiprocessorsBusyInTheUsualCase) {
 
   EXPECT_EQ(chosen.shape.warps, 8U) << "three blocks of 8 hold as many warps as six of 4, with fewer tables";
   EXPECT_EQ(chosen.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
+}
+
+// What the cache of an H100 keeps of 256 KB, in KB: shared memory takes one of a few sizes (CUDA C++ Programming Guide,
+// compute capability 9.0).
+int cache_beside(const LaunchPlan& plan) {
+  const double wanted = shared_memory_percent(h100(), plan) / 100.0 * 228;
+  for (const int size : {0, 8, 16, 32, 64, 100, 132, 164, 196, 228}) {
+    if (size >= wanted) return 256 - size;
+  }
+  return 28;
+}
+
+TEST(ConflictResolution, LeavesMemoryToTheCacheBeside24Warps) {
+  for (int tables = 1; tables <= 11; ++tables) {  // lines of up to 64 bits
+    for (const auto& [order, cache] : {std::pair{3, 92}, {4, 60}, {5, 60}}) {
+      LaunchRequest request = chunk_of_rows(5000);
+      request.order = order;
+      request.tables = tables;
+
+      const LaunchPlan chosen = plan(request);
+
+      EXPECT_EQ(chosen.shape.warps * chosen.blocks_per_multiprocessor, 24U) << order << " " << tables;
+      EXPECT_GE(cache_beside(chosen), cache) << order << " " << tables;
+    }
+  }
+}
+
+TEST(ConflictResolution, LeavesMemoryToTheCacheWhereTilesHoldKeys) {
+  LaunchRequest request = chunk_of_rows(5000);
+  request.has_high_word = true;
+  request.tables = 12;
+  const auto warps_and_cache = [&](int order) {
+    request.order = order;
+    const LaunchPlan chosen = plan(request);
+    return std::pair(chosen.shape.warps * chosen.blocks_per_multiprocessor, cache_beside(chosen));
+  };
+
+  EXPECT_EQ(warps_and_cache(3), std::pair(24U, 60));
+  EXPECT_EQ(warps_and_cache(4), std::pair(16U, 92)) << "five blocks of 4 warps would leave 28";
+  EXPECT_EQ(warps_and_cache(5), std::pair(16U, 92));
 }
 
 TEST(ConflictResolution, LeavesMemoryToTheCacheWhereTwoBlocksAreAskedFor) {
@@ -99,11 +140,11 @@ TEST(ConflictResolution, TakesSmallBlocksWhereTilesAreLarge) {
   LaunchRequest request = chunk_of_rows(5000);
   request.order = 16;
   request.has_high_word = true;
-  request.line_bytes = 8;
+  request.tables = 11;
 
   const LaunchPlan chosen = plan(request);
 
-  // A tile takes 20,512 bytes and the tables 16,384: one block of 8 fits, or two of 4, or three of 2.
+  // A tile takes 22,112 bytes and the tables 5,632: one block of 8 fits, or two of 4, or four of 2.
   EXPECT_EQ(chosen.shape.warps, 8U);
   EXPECT_EQ(chosen.shape.blocks, 132U);
 }

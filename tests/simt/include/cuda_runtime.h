@@ -34,6 +34,9 @@
 #define __shared__ static
 #endif
 #define BLCO_DYNAMIC_SHARED(name) std::byte* const name = ::simt::dynamic_shared()
+// Hints to another compiler.
+#define BLCO_KEEP_ADDRESS(pointer)
+#define BLCO_FORGET(number)
 
 #define threadIdx (::simt::thread_index())
 #define blockIdx (::simt::block_index())
