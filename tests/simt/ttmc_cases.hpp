@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/reference/reference_backend.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/simt/emulated_backend.hpp"
 
