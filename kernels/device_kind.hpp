@@ -66,7 +66,8 @@ const DeviceKind& host_kind();
 std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits);
 
 // Factors of `rank` columns on the host, whose CPU updates their rows, and a slab of at most `columns` of these at a
-// time on `device`, which must outlive this and makes MTTKRPs. For no other passes, for these need all columns at once.
+// time on `device`, which must outlive this and makes the MTTKRPs. Other passes need all columns at once: it refuses
+// them.
 std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns);
 
 struct DeviceSearch {

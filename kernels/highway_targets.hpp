@@ -6,8 +6,8 @@
 // vector size.
 #define BLCO_NO_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
-// Whether loops are compiled for every width and order. Without vectors that would take most of the build, for the oldest
-// processors. A short sanitizer run leaves out AVX-512 too.
+// Whether loops are compiled for every width and order. Without vectors that would take most of the build, for the
+// oldest processors. A short sanitizer run leaves out AVX-512 too.
 #ifdef BLCO_FEW_LOOPS
 #define BLCO_UNROLLS_ALL false
 #define HWY_DISABLED_TARGETS (BLCO_NO_TARGETS | HWY_AVX3)

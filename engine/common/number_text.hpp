@@ -1,4 +1,4 @@
-// Numbers in messages and tables, and what their texts count from.
+// Numbers in messages and tables.
 #pragma once
 
 #include <array>

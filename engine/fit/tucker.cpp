@@ -1,4 +1,4 @@
-// Tucker models by HOOI and HOQRI: sweeps over the modes, each a round of slabs of the unfolding.
+// Tucker models by HOOI and HOQRI: sweeps over the modes, each a pass that makes the unfolding, or a round of its slabs.
 #include <algorithm>
 #include <array>
 #include <blco/tucker.hpp>
@@ -376,7 +376,7 @@ class TuckerFit {
 
 const char* to_string(TuckerMethod method) {
   static constexpr std::array<const char*, 3> names = {"auto", "hooi", "hoqri"};
-  return names[static_cast<std::size_t>(method)];
+  return names.at(static_cast<std::size_t>(method));
 }
 
 std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::uint64_t>& shape) {

@@ -111,9 +111,9 @@ std::string to_string(const RowConstraint& constraint) {
   return text.empty() ? "none" : text;
 }
 
-const char* to_string(StopReason reason) { return stop_reasons[static_cast<std::size_t>(reason)]; }
+const char* to_string(StopReason reason) { return stop_reasons.at(static_cast<std::size_t>(reason)); }
 
-const char* to_string(Precision precision) { return precisions[static_cast<std::size_t>(precision)]; }
+const char* to_string(Precision precision) { return precisions.at(static_cast<std::size_t>(precision)); }
 
 std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints) {
   std::vector<std::string> words;

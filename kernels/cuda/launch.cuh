@@ -15,8 +15,8 @@
 // Declares `name`, the start of a block's dynamic shared memory.
 #define BLCO_DYNAMIC_SHARED(name) extern __shared__ __align__(16) std::byte name[]
 
-// Makes an address in global memory one that the compiler does not take apart: it would add parts of it to each index
-// that is added, at two more instructions than the one that multiplies and adds.
+// Keeps the compiler from taking an address in global memory apart: with its parts, the address of a row takes three
+// instructions, and one as a whole.
 #define BLCO_KEEP_ADDRESS(pointer)  \
   asm volatile("" : "+l"(pointer)); \
   __builtin_assume(__isGlobal(pointer))

@@ -3,7 +3,7 @@
 //
 // A warp decodes a frame once, in slots (tile.cuh). Four lanes compute the model's value of an entry, so that after
 // four entries each lane has one to weigh; weights take the values' place. For each output the tile is then brought
-// into the order of its rows (tile_order.cuh) and added as MTTKRP adds it (segments.cuh).
+// into the order of its rows (tile.cuh) and added as MTTKRP adds it (segments.cuh).
 #pragma once
 
 #include "kernels/cuda/loss_pass.hpp"

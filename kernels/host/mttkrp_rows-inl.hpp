@@ -29,8 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr bool has_vectors = HWY_TARGET != HWY_SCALAR;
 constexpr bool unrolls_all = BLCO_UNROLLS_ALL;
-// Columns are processed in tiles of at most 8 cache lines, so that the sums of a run stay in registers; 9 lines form
-// one tile, so that a tile of up to whole_lines is always a whole row.
+// Columns are processed in tiles of at most tile_lines cache lines, so that the sums of a run stay in registers; one line
+// more forms one tile, so that a tile of up to whole_lines is always a whole row.
 constexpr std::size_t tile_lines = unrolls_all ? 8 : has_vectors ? 3 : 1;
 constexpr std::size_t whole_lines = unrolls_all ? 4 : has_vectors ? 1 : 0;
 constexpr std::size_t max_lines = has_vectors ? tile_lines + 1 : 1;

@@ -89,7 +89,7 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
   };
 
   std::uint64_t first_column() const { return static_cast<std::uint64_t>(slab_) * width_; }
-  std::uint64_t columns() const { return std::min(width_, rank_ - first_column()); }
+  std::uint64_t slab_columns() const { return std::min(width_, rank_ - first_column()); }
 
   // Calls move(first_row, rows) for all rows of a mode, with room for them in whole_ and narrow_.
   template <class Move>
@@ -118,7 +118,7 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
     loaded.slab = -1;
     for_each_block(mode, [&](std::uint64_t first_row, std::uint64_t rows) {
       this->store_factor(mode, first_row, whole_);
-      for_each_row(rows, [&](const double* whole, double* narrow) { std::copy_n(whole, columns(), narrow); });
+      for_each_row(rows, [&](const double* whole, double* narrow) { std::copy_n(whole, slab_columns(), narrow); });
       device_->load_factor(mode, first_row, narrow_);
     });
     loaded = wanted;
@@ -127,7 +127,7 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
     for_each_block(mode, [&](std::uint64_t first_row, std::uint64_t rows) {
       this->read_output(mode, first_row, whole_);
       device_->read_output(mode, first_row, narrow_);
-      for_each_row(rows, [&](double* whole, const double* narrow) { std::copy_n(narrow, columns(), whole); });
+      for_each_row(rows, [&](double* whole, const double* narrow) { std::copy_n(narrow, slab_columns(), whole); });
       this->load_output(mode, first_row, whole_);
     });
   }

@@ -1,4 +1,4 @@
-"""To which part of MTTKRP, of TTMc or of a loss pass an instruction belongs, by the text of the source lines it stems from."""
+"""To which part of a kernel an instruction belongs, by the text of the source lines it stems from."""
 import functools
 import pathlib
 import re

@@ -122,10 +122,10 @@ TEST_P(TtmcSchedule, ComputesChunksOfEveryTier) {
   for (std::size_t c = 0; c < chunks_.size(); ++c) {
     if (c % 3 == 1) {
       const auto [slot, view] = device.stage_next(chunks_[c]);
-      residents.push_back(device->keep(slot, view, ResidentForm::device));
+      residents.push_back(device->keep(slot, view, Tier::device));
     } else if (c % 3 == 2) {
       pinned.push_back(device->allocate_host(payload_bytes(chunks_[c])));
-      residents.push_back(device->keep(0, stage(chunks_[c], pinned.back()->bytes()), ResidentForm::packed));
+      residents.push_back(device->keep(0, stage(chunks_[c], pinned.back()->bytes()), Tier::packed));
     }
   }
 

@@ -22,8 +22,9 @@
 
 namespace blco {
 
-// In memory, where it must outlive the call, or in a file, also a Tucker model, whose loss is gaussian. That is loaded
-// once the sizes that the file states are known to fit the memory; then calls also throw Error as load_model() does.
+// A model in memory, which has a name and outlives the call, or the file of one, or of a Tucker model, whose loss is
+// gaussian. A file is loaded once the sizes that it states are known to fit the memory; then calls also throw Error as
+// load_model() does.
 using ModelSource = std::variant<std::reference_wrapper<const CpdModel>, std::filesystem::path>;
 
 struct PredictOptions {

@@ -119,12 +119,12 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Fits a Tucker model, modes in order, on the device that Compute names. For hooi on one device a pass computes all of
-// Y, where the budget has room for a second one, or the GPU for one; else each pass is an MTTKRP with up to 64 of its
-// columns. A pass reads the chunks that do not stay in memory. Singular vectors are computed on the CPU from triangular
-// factors, so that small singular values keep their digits. Memory stays under Compute::memory, which covers Y and the
-// returned model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a tensor of zeros), out_of_memory
-// (budget below the minimum), corrupt, io, cancelled (before the first sweep was finished), cuda and not_built
-// (Device::cuda, or a GPU of Compute::devices).
+// Y, if there is room: in host memory for Y twice, or, on a GPU, in its memory for Y once. Else each pass is an MTTKRP
+// with up to 64 of its columns. A pass reads the chunks that do not stay in memory. Singular vectors are computed on the
+// CPU from triangular factors, so that small singular values keep their digits. Memory stays under Compute::memory,
+// which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a
+// tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the first sweep was
+// finished), cuda and not_built (Device::cuda, or a GPU of Compute::devices).
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Saves as HDF5. Replaces `path` only when the new file is complete. Throws Error{io}, also if another job is writing

@@ -305,8 +305,8 @@ constexpr std::uint64_t sorter_bytes(std::uint64_t entries) {
 }
 
 // Sorts each bucket that scatter_by_digit made, by the `line_bits` bits below its digit; equal lines keep their order.
-// Of `scratch` only a piece for each thread is touched, as long as the longest bucket, and one for a bucket that is
-// sorted on all threads. The result does not depend on executor.width().
+// Of `scratch` only a piece for each thread is touched, as long as the longest bucket, unless these together are longer
+// than it, and one for a bucket that is sorted on all threads. The result does not depend on executor.width().
 // Requires: `scratch` is as long as `entries`.
 template <typename Entry>
 void sort_buckets(std::span<Entry> entries, std::span<Entry> scratch, const std::vector<std::size_t>& begins,
