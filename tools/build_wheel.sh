@@ -15,9 +15,14 @@ done
 tools/install_dependencies.sh --wheel
 folder=$PWD/build/wheel
 libraries=$folder/libraries
+flags="-O2 -fPIC -fvisibility=hidden -w"
+# One lock for all threads, as Debian's HDF5 has it.
+hdf5_options=(--disable-shared --with-pic --without-szlib --enable-threadsafe --disable-hl --disable-tools --disable-tests)
 
 # apt knows of Debian's source packages.
 add_source_packages() {
+  grep -qs '^ID=debian$' /etc/os-release ||
+    { echo "$0: takes HDF5 and zstd from Debian's source packages; run it on Debian" >&2; exit 2; }
   local as_root=() given=/etc/apt/sources.list.d/debian.sources file=/etc/apt/sources.list.d/debian-source
   [ -z "$(apt-get indextargets 'Created-By: Sources' 'Origin: Debian')" ] || return 0
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -27,7 +32,7 @@ add_source_packages() {
     sed 's/^Types: .*/Types: deb-src/' "$given" | "${as_root[@]}" tee "$file" >/dev/null
   else
     file+=.list
-    sed -n 's/^deb /deb-src /p' /etc/apt/sources.list | "${as_root[@]}" tee "$file" >/dev/null
+    sed -n '/debian\.org/s/^deb /deb-src /p' /etc/apt/sources.list | "${as_root[@]}" tee "$file" >/dev/null
   fi
   echo "$0: apt had no source packages; they are in $file now" >&2
   "${as_root[@]}" apt-get -qq update
@@ -35,13 +40,14 @@ add_source_packages() {
 
 # Static, to be linked into a shared library, with no symbol that others see; HDF5 without what blco does not use.
 build_libraries() {
-  local flags="-O2 -fPIC -fvisibility=hidden -w" jobs
+  local jobs
   jobs=$(nproc)
   rm -rf "$libraries" "$libraries.new" && mkdir -p "$libraries.new/source" "$libraries.new/hdf5"
   (cd "$libraries.new/source" && apt-get -qq source hdf5 libzstd)
   (cd "$libraries.new/hdf5" &&
-    bash ../source/hdf5-*/configure --prefix="$libraries" --quiet --disable-shared --with-pic --without-szlib --disable-hl \
-      --disable-tools --disable-tests --disable-dependency-tracking CC="${CC:-cc}" CFLAGS="$flags" >configure.log &&
+    bash ../source/hdf5-*/configure --prefix="$libraries" --quiet "${hdf5_options[@]}" --disable-dependency-tracking \
+      CC="${CC:-cc}" CFLAGS="$flags" >configure.log &&
+    grep -q '^#define H5_HAVE_THREADSAFE 1' src/H5pubconf.h &&
     make -C src -j"$jobs" install >make.log)
   make -C "$libraries.new"/source/libzstd-*/lib -j"$jobs" PREFIX="$libraries" CC="${CC:-cc}" CFLAGS="$flags" \
     install-static install-includes install-pc >"$libraries.new/zstd.log"
@@ -51,13 +57,16 @@ Name: hdf5
 Description: HDF5
 Version: $(sed -n 's/^#define H5_VERSION "\(.*\)"/\1/p' "$libraries/include/H5pubconf.h")
 Cflags: -I$libraries/include
-Libs: -L$libraries/lib -lhdf5 -lz
+Libs: -L$libraries/lib -lhdf5 -lz -lpthread
 END
   rm -rf "$libraries.new"
+  echo "$made_with" >"$libraries/made_with"
 }
 
 mkdir -p "$folder"
-if [ ! -e "$libraries/lib/pkgconfig/hdf5.pc" ]; then
+# They are made again when this changes.
+made_with="$("${CC:-cc}" --version | head -n 1); $flags; ${hdf5_options[*]}"
+if [ "$(cat "$libraries/made_with" 2>/dev/null)" != "$made_with" ]; then
   add_source_packages
   build_libraries
 fi
@@ -71,6 +80,13 @@ PATH=$folder/tools/bin:$PATH LD_LIBRARY_PATH=$folder/cmake/engine \
   auditwheel repair "$folder"/bare/*.whl --wheel-dir "$folder"
 wheel=$(ls "$folder"/*.whl)
 "$folder/tools/bin/auditwheel" show "$wheel"
+# Its HDF5 and zstd are nobody else's.
+rm -rf "$folder/looked_at" && mkdir "$folder/looked_at"
+(cd "$folder/looked_at" && "$folder/tools/bin/python" -m zipfile -e "$wheel" .)
+if find "$folder/looked_at" -name 'libblco*.so*' -exec nm -D --defined-only {} + | grep -E ' (H5[A-Z]|ZSTD_)'; then
+  echo "$0: the library in the wheel shows these names to other programs" >&2
+  exit 1
+fi
 
 for python; do
   trial=$folder/trial-$("$python" -c 'import platform; print(platform.python_version())')

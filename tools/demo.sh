@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/install_dependencies.sh
 # Where the tests were built, their programs do. Else the demo has a build of its own, without CUDA where there is no GPU:
 # the device's code takes longer to compile than all the rest. One architecture of it compiles sooner; newer devices
-# translate it when they load it. The CPU's loops are compiled for this processor alone, with the numbers of every other
-# build; what a compiler may warn of then is not the demo's business.
+# translate it when they load it. The CPU's loops are compiled for this processor alone; GCC fuses no multiply-adds, as
+# in other builds. What a compiler may warn of then is not the demo's business.
 build=build/release
 options=()
 if [ ! -f "$build/Makefile" ]; then

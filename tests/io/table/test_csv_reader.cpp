@@ -310,9 +310,16 @@ TEST(KeyDictionary, KeysDifferInAnyByte) {
 // What is held out depends on them.
 TEST(KeyDictionary, HashesStayAsTheyWere) {
   EXPECT_EQ(hash_key(""), 0U);
+  EXPECT_EQ(hash_key("a"), 2839783452U);
+  EXPECT_EQ(hash_key("UK"), 2404720513U);
   EXPECT_EQ(hash_key("day"), 2881430890U);
+  EXPECT_EQ(hash_key("2024"), 1947697936U);
+  EXPECT_EQ(hash_key("Paris"), 358508730U);
+  EXPECT_EQ(hash_key("evening"), 2169438158U);
   EXPECT_EQ(hash_key("eight by"), 88600592U);
   EXPECT_EQ(hash_key("user-03330689"), 2126187739U);
+  EXPECT_EQ(hash_key("sixteen letters."), 2718210574U);
+  EXPECT_EQ(hash_key("nineteen characters"), 3617813395U);
 }
 
 }  // namespace
