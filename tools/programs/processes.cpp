@@ -20,6 +20,9 @@
 namespace blco::cli {
 namespace {
 
+// Where all processes fail before they have joined, the first says so, and its launcher ends the others meanwhile.
+constexpr std::chrono::seconds time_of_first{3};
+
 int number_in_environment(const char* name, int absent) {
   const char* const text = std::getenv(name);
   return text == nullptr ? absent : std::atoi(text);
@@ -67,8 +70,7 @@ void Processes::join(Compute& compute) {
     if (library == nullptr) failure = dlerror();
   }
   if (library == nullptr) {
-    // Where all fail, the first says so and the launcher ends the others.
-    if (is_helper()) std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (is_helper()) std::this_thread::sleep_for(time_of_first);
     throw Error(ErrorKind::not_built,
                 fmt::format("a launcher has started {} processes, but this build cannot load {}: {}; install "
                             "lib{}-dev and build blco again with -DBLCO_MPI=ON, or start one process",
@@ -111,6 +113,7 @@ int Processes::run(int argc, char** argv, const std::filesystem::path& tensor, C
     if (is_helper()) return serve(tensor, compute);
     job();
   });
+  if (is_helper() && exit_code != exit_ok && peers_ == nullptr) std::this_thread::sleep_for(time_of_first);
   leave(exit_code);
   return exit_code;
 }
