@@ -17,7 +17,8 @@ folder=$PWD/build/wheel
 libraries=$folder/libraries
 flags="-O2 -fPIC -fvisibility=hidden -w"
 # One lock for all threads, as Debian's HDF5 has it.
-hdf5_options=(--disable-shared --with-pic --without-szlib --enable-threadsafe --disable-hl --disable-tools --disable-tests)
+hdf5_options=(--disable-shared --with-pic --without-szlib --enable-threadsafe --disable-hl --disable-tools
+              --disable-tests)
 
 # apt knows of Debian's source packages.
 add_source_packages() {

@@ -1,4 +1,4 @@
-// Tucker models by HOOI and HOQRI: sweeps over the modes, each a pass that makes the unfolding, or a round of its slabs.
+// Tucker models by HOOI and HOQRI: sweeps over the modes. For each mode a pass makes the unfolding, or a round of slabs.
 #include <algorithm>
 #include <array>
 #include <blco/tucker.hpp>

@@ -120,9 +120,9 @@ TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Fits a Tucker model, modes in order, on the device that Compute names. For hooi on one device a pass computes all of
 // Y, if there is room: in host memory for Y twice, or, on a GPU, in its memory for Y once. Else each pass is an MTTKRP
-// with up to 64 of its columns. A pass reads the chunks that do not stay in memory. Singular vectors are computed on the
-// CPU from triangular factors, so that small singular values keep their digits. Memory stays under Compute::memory,
-// which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a
+// with up to 64 of its columns. A pass reads the chunks that do not stay in memory. Singular vectors are computed on
+// the CPU from triangular factors, so that small singular values keep their digits. Memory stays under
+// Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a
 // tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the first sweep was
 // finished), cuda and not_built (Device::cuda, or a GPU of Compute::devices).
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options);
