@@ -185,7 +185,7 @@ bench() {
   local name=$1 kind=$2 seconds=$3
   shift 3
   [ -s "$work/$name.blco" ] || return 0
-  run_step "$name-$kind" "$seconds" "$bin/blco-bench" "$work/$name.blco" --rank $rank --device cuda "$@"
+  run_step "$name-$kind" "$seconds" "$bin/blco-bench" "$work/$name.blco" --rank $rank --devices cuda "$@"
   read_speeds "$name-$kind"
   printf '\n### %s: %s\n\n```\n%s\n```\n' "$name-$kind" "$*" "$(cat "$work/$name-$kind.log")" >>"$work/details"
 }
@@ -221,7 +221,7 @@ profile() {
   nnz=$(tr -d , <"$work/A.nnz")
   chunks=$(((nnz + (1 << 20) - 1) >> 20))
   run_step "$name" 25 ncu --clock-control none --kernel-name regex:mttkrp --launch-skip "$chunks" --launch-count 1 "$@" \
-    "$bin/blco-bench" "$work/A.blco" --rank $rank --device cuda --conflict-resolution auto --repeats 1
+    "$bin/blco-bench" "$work/A.blco" --rank $rank --devices cuda --conflict-resolution auto --repeats 1
   if grep -q ERR_NVGPUCTRPERM "$work/$name.log"; then
     counters+=${counters:+$'\n\n'}"$name: not measured, the driver does not permit counters to this user."
   elif ! grep -E "$wanted" "$work/$name.log" >"$work/lines"; then
@@ -286,7 +286,7 @@ generate words 12 200x79x28600 20000000 && measure_kernels words 8
 generate H 15 2000000x1000000x3000000 40000000 && measure_kernels H 8
 rm -f "$work/words.blco" "$work/H.blco"
 
-run_step A-roofline 15 "$bin/blco-bench" --roofline --device cuda
+run_step A-roofline 15 "$bin/blco-bench" --roofline --devices cuda
 bench A streamed 10 --conflict-resolution auto --resident-share 0
 bench A slots-2 8 --conflict-resolution auto --resident-share 0 --slots 2
 bench A slots-8 8 --conflict-resolution auto --resident-share 0 --slots 8

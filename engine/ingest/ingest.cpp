@@ -313,7 +313,7 @@ std::filesystem::path spill_folder(const IngestOptions& options, const Temporary
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
                         Executor& executor, const ProgressCallback& progress) {
   check_options(options);
-  const std::unique_ptr<RunDevice> device = find_run_device(options.device);
+  const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu);
   // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
   TemporaryFile file(output);
   std::optional<TemporaryFile> held_out_file;
@@ -357,7 +357,7 @@ static std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, c
                                                      Executor& executor, const ProgressCallback& progress) {
   check_options(options);
   if (options.hold_out > 0) refuse(option_name("hold_out") + " needs a container to write; leave it out");
-  const std::unique_ptr<RunDevice> device = find_run_device(options.device);
+  const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.sizes.packs_in_memory = true;

@@ -25,7 +25,9 @@ std::optional<Number> parse(std::string_view text) {
   return failure == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-NamedDevice gpu(int number) { return {"cuda:" + std::to_string(number), number, share_of_gpu}; }
+NamedDevice gpu(int number) {
+  return {number == NamedDevice::current ? "cuda" : "cuda:" + std::to_string(number), number, share_of_gpu};
+}
 
 NamedDevice parse_device(const std::string& word) {
   const std::size_t sign = word.find('=');
@@ -37,7 +39,7 @@ NamedDevice parse_device(const std::string& word) {
     if (number < 0) {
       refuse("'" + word + "' in " + option_name("devices") +
              " is no device; give cpu, cuda:0, cuda:1 and so on, each with a share, such as cuda:0=12, or without, or "
-             "all by itself");
+             "cuda or all by itself");
     }
     device = gpu(number);
   }
@@ -73,9 +75,7 @@ std::vector<NamedDevice> every_device() {
 }  // namespace
 
 std::vector<NamedDevice> devices_of(const Compute& compute) {
-  if (!compute.devices.empty() && compute.device != Device::automatic) {
-    refuse(option_name("devices") + " and " + option_name("device") + " exclude each other; leave one out");
-  }
+  if (compute.devices == std::vector<std::string>{"cuda"}) return {gpu(NamedDevice::current)};
   std::vector<NamedDevice> devices;
   if (compute.devices == std::vector<std::string>{"all"}) devices = every_device();
   const bool are_several = std::max(devices.size(), compute.devices.size()) > 1;

@@ -9,12 +9,13 @@
 namespace blco {
 
 struct NamedDevice {
-  std::string name;        // cpu, or cuda:0
-  std::optional<int> gpu;  // its number; none: the CPU
+  std::string name;        // cpu, cuda, or cuda:0
+  static constexpr int current = -1;
+  std::optional<int> gpu;  // its number, or the thread's current one; none: the CPU
   double share = 1;        // of the chunks, beside the others'
 };
 
-// Each of them once; none: Compute::device says. Throws Error: invalid_argument; cuda and not_built (a GPU that is not
+// Each of them once; none: a GPU if there is one. Throws Error: invalid_argument; cuda and not_built (a GPU that is not
 // there).
 std::vector<NamedDevice> devices_of(const Compute& compute);
 

@@ -130,9 +130,9 @@ void Job::choose_device(const Compute& compute) {
   }
   if (!named.empty()) device_name_ = named[0].name;
   const bool is_gpu_named = !named.empty() && named[0].gpu;
-  const bool wants_gpu = declared_ != nullptr || compute.device == Device::cuda || is_gpu_named;
-  const bool wants_cpu = compute.device == Device::cpu || (!named.empty() && !is_gpu_named);
-  const std::string use_cpu = "use " + option_name(named.empty() ? "device" : "devices", "cpu");
+  const bool wants_gpu = declared_ != nullptr || is_gpu_named;
+  const bool wants_cpu = !named.empty() && !is_gpu_named;
+  const std::string use_cpu = "use " + option_name("devices", "cpu");
   if (compute.deterministic && wants_gpu) {
     refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; " + use_cpu +
            ", or leave out " + option_name("deterministic"));
@@ -141,7 +141,7 @@ void Job::choose_device(const Compute& compute) {
     if (named.size() == 1 && compute.devices.front() == "all") device_note_ = "no GPU: " + find_device().reason;
     return;
   }
-  if (is_gpu_named) current_.emplace(*named[0].gpu);
+  if (is_gpu_named && *named[0].gpu != NamedDevice::current) current_.emplace(*named[0].gpu);
   DeviceSearch found;
   if (declared_ != nullptr) {
     found.limits = limits_of(*declared_);
@@ -152,7 +152,7 @@ void Job::choose_device(const Compute& compute) {
     device_note_ = "no GPU: " + found.reason;
     if (wants_gpu) {
       const std::string remedy = found.remedy.empty() ? "" : found.remedy + ", or ";
-      throw Error(found.kind, device_note_ + "; " + remedy + use_cpu + (named.empty() ? " or auto" : ""));
+      throw Error(found.kind, device_note_ + "; " + remedy + use_cpu + ", or leave " + option_name("devices") + " out");
     }
     return;
   }

@@ -189,7 +189,7 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
                 "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
                     " of device memory, but the " + "budget is " + format_bytes(needs.device_budget_bytes) +
                     "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) + ", " +
-                    smaller + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
+                    smaller + option_name("precision", "f32") + ", or " + option_name("devices", "cpu"));
   }
   std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
   // At most half of the rest: their rows would cross the link more often than those of a chunk.

@@ -33,7 +33,7 @@ def match_score(first, second):
 
 
 def events(bench, tensor, *options):
-    output, _ = bench.commands.run("blco-cpd", tensor.container, *options, "--device", "cpu", "--json")
+    output, _ = bench.commands.run("blco-cpd", tensor.container, *options, "--devices", "cpu", "--json")
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     return {kind: [line for line in lines if line["event"] == kind] for kind in ("start", "rank", "result")}
 
@@ -72,7 +72,7 @@ def check_exact(bench):
 
 def check_starts(bench):
     tensor = bench.tensor(planted_array(6, (12, 9, 7), 5, noise=1.0, zeros=0.5))
-    options = ["--rank", 4, "--threads", 1, "--device", "cpu", "--sweeps", 40]
+    options = ["--rank", 4, "--threads", 1, "--devices", "cpu", "--sweeps", 40]
     singles = []
     for seed in range(7, 12):
         path = bench.folder / f"seed{seed}.h5"

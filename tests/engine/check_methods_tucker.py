@@ -64,7 +64,7 @@ def fit_of(array, factors):
 
 def fit(bench, tensor, *options):
     path = bench.folder / f"tucker{next(bench.numbers)}.h5"
-    output, _ = bench.commands.run("blco-tucker", tensor.container, *options, "--device", "cpu", "-o", path)
+    output, _ = bench.commands.run("blco-tucker", tensor.container, *options, "--devices", "cpu", "-o", path)
     return TuckerModel(path), output, path
 
 
@@ -209,7 +209,7 @@ def check_programs(bench):
     models = []
     for number, ranks in enumerate(("4,3,2", "3,5,2")):
         path = bench.folder / f"visits{number}.h5"
-        bench.commands.run("blco-tucker", container, "--ranks", ranks, "--device", "cpu", "-o", path)
+        bench.commands.run("blco-tucker", container, "--ranks", ranks, "--devices", "cpu", "-o", path)
         models.append((path, TuckerModel(path)))
     path, model = models[0]
 

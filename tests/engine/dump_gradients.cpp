@@ -22,7 +22,7 @@ nlohmann::json evaluate_model(const std::string& tensor, const std::string& path
   const blco::LossValue result =
       blco::evaluate(blco::TensorFile(tensor), model.matrices(), blco::parse_loss(loss).value(),
                      absent == "zeros" ? blco::AbsentCells::zeros : blco::AbsentCells::unknown,
-                     {.device = blco::Device::cpu, .threads = 1, .memory = {.host_bytes = host_bytes}});
+                     {.devices = {"cpu"}, .threads = 1, .memory = {.host_bytes = host_bytes}});
   return {{"value", result.value}, {"gradients", result.gradients}};
 }
 

@@ -47,5 +47,5 @@ def fit_arguments(name, folder, rank, sweeps, *more):
     """The arguments of blco-cpd; on one thread, where every bit of a model is the same each time."""
     tensor, options = METHOD_JOBS[name]
     files = [str(folder / option) if option.endswith(".blco") else option for option in options]
-    return [folder / tensor, *files, "--rank", rank, "--sweeps", sweeps, "--tolerance", 0, "--threads", 1, "--device",
+    return [folder / tensor, *files, "--rank", rank, "--sweeps", sweeps, "--tolerance", 0, "--threads", 1, "--devices",
             "cpu", "--quiet", *more]

@@ -70,7 +70,7 @@ class Bench:
     def fit(self, tensor, *options):
         """The model of a fit, and what blco-cpd printed."""
         path = self.folder / f"model{next(self.numbers)}.h5"
-        output, _ = self.commands.run("blco-cpd", tensor.container, *options, "--device", "cpu", "-o", path)
+        output, _ = self.commands.run("blco-cpd", tensor.container, *options, "--devices", "cpu", "-o", path)
         return read_model(path), output
 
     def start(self, factors, weights=None):

@@ -89,7 +89,7 @@ void use_the_library(const TemporaryFolder& folder) {
   const CoordinateTensor tensor = random_coordinates({.shape = {60, 50, 40}, .nnz = 20'000, .seed = 3});
   const CoordinateColumns<> columns(tensor);
   const MemoryTensor memory(columns.arrays(), {.chunk_nnz = 1000});
-  const CpdModel model = fit_cpd(memory, {.rank = 3, .max_sweeps = 3, .compute = {.device = Device::automatic}});
+  const CpdModel model = fit_cpd(memory, {.rank = 3, .max_sweeps = 3, .compute = {.devices = {}}});
   save(model, folder / "model.h5");
   EXPECT_EQ(load_model(folder / "model.h5").factors, model.factors);
 

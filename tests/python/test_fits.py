@@ -64,7 +64,7 @@ METHODS = [
      ["--method", "gcp", "--loss", "huber:0.5", "--learning-rate", "0.02", "--samples", "50"]),
     ({"method": "complete", "cg_steps": 1}, ["--method", "complete", "--cg-steps", "1"]),
     ({"precision": "mixed", "deterministic": True}, ["--precision", "mixed", "--deterministic"]),
-    ({"devices": "cpu"}, ["--device", "cpu"]),
+    ({"devices": "cpu"}, ["--devices", "cpu"]),
 ]
 
 

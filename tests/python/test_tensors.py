@@ -295,7 +295,7 @@ def test_errors_have_a_kind_of_the_library_and_one_of_python(entries, tmp_path):
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"duplicates": "add"}, "duplicates: 'add' is none of sum, error"),
-    ({"device": "tpu"}, "device: 'tpu' is none of auto, cpu, cuda"),
+    ({"devices": "tpu"}, "devices: 'tpu' is none of cpu, cuda"),
     ({"compression": "zip"}, "compression: 'zip' is none of"),
     ({"memory": "2 lots"}, "'2 lots' is not a size"),
     ({"mode_names": ["a"]}, "`mode_names` has 1 name"),

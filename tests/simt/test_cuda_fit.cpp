@@ -45,13 +45,13 @@ class CudaFit : public ::testing::TestWithParam<Machine> {
     simt::set_device(device());
   }
 
-  static CpdOptions on(Device device) {
+  static CpdOptions on(const std::vector<std::string>& devices) {
     CpdOptions options;
     options.rank = 5;
     options.compute.threads = GetParam().threads;
     options.max_sweeps = 3;
     options.tolerance = 0;
-    options.compute.device = device;
+    options.compute.devices = devices;
     return options;
   }
 
@@ -61,7 +61,7 @@ class CudaFit : public ::testing::TestWithParam<Machine> {
 
   // The least device memory that does, and a third of what all chunks would take.
   std::uint64_t narrow_budget() const {
-    const CpdPlan ample = plan_cpd(*tensor_, on(Device::cuda));
+    const CpdPlan ample = plan_cpd(*tensor_, on({"cuda"}));
     return ample.device_minimum_bytes + ample.resident_bytes / 3;
   }
 
@@ -70,9 +70,9 @@ class CudaFit : public ::testing::TestWithParam<Machine> {
 };
 
 TEST_P(CudaFit, GivesTheModelOfTheCpu) {
-  const CpdModel expected = fit_cpd(*tensor_, on(Device::cpu));
+  const CpdModel expected = fit_cpd(*tensor_, on({"cpu"}));
 
-  const CpdModel actual = fit_cpd(*tensor_, on(Device::cuda));
+  const CpdModel actual = fit_cpd(*tensor_, on({"cuda"}));
 
   EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
   EXPECT_THAT(actual.weights, ::testing::Pointwise(::testing::DoubleNear(1e-7), expected.weights));
@@ -82,9 +82,9 @@ TEST_P(CudaFit, GivesTheModelOfTheCpu) {
 }
 
 TEST_P(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
-  const CpdModel expected = fit_cpd(*tensor_, on(Device::cpu));
+  const CpdModel expected = fit_cpd(*tensor_, on({"cpu"}));
   CpdPlan plan;
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   options.on_plan = [&](const CpdPlan& made) { plan = made; };
 
   const CpdModel actual = fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = narrow_budget()}, options));
@@ -105,38 +105,38 @@ TEST_P(CudaFit, TakesATensorFromMemory) {
     values.push_back(1 + i % 7);
   }
   const MemoryTensor memory({{at[0], at[1], at[2]}, values}, {.chunk_nnz = 300});
-  const CpdPlan ample = plan_cpd(memory, on(Device::cuda));
-  const CpdModel expected = fit_cpd(memory, on(Device::cpu));
+  const CpdPlan ample = plan_cpd(memory, on({"cuda"}));
+  const CpdModel expected = fit_cpd(memory, on({"cpu"}));
 
-  const CpdModel resident = fit_cpd(memory, on(Device::cuda));
-  const CpdModel streamed = fit_cpd(memory, within({.device_bytes = ample.device_minimum_bytes}, on(Device::cuda)));
+  const CpdModel resident = fit_cpd(memory, on({"cuda"}));
+  const CpdModel streamed = fit_cpd(memory, within({.device_bytes = ample.device_minimum_bytes}, on({"cuda"})));
 
   EXPECT_THAT(resident.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
   EXPECT_THAT(streamed.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
 }
 
 TEST_P(CudaFit, SinglePrecisionComesNear) {
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   options.compute.precision = Precision::f32;
 
   const CpdModel actual = fit_cpd(*tensor_, options);
 
-  EXPECT_NEAR(actual.fit(), fit_cpd(*tensor_, on(Device::cpu)).fit(), 1e-5);
+  EXPECT_NEAR(actual.fit(), fit_cpd(*tensor_, on({"cpu"})).fit(), 1e-5);
 }
 
 TEST_P(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   SKIP_ON_HARDWARE();
-  CpdPlan plan = plan_cpd(*tensor_, on(Device::automatic));
+  CpdPlan plan = plan_cpd(*tensor_, on({}));
   EXPECT_EQ(plan.device, "emulated");
   EXPECT_EQ(plan.device_note, "");
 
   simt::set_device({.name = "Tesla T4", .major = 7, .minor = 5});
-  plan = plan_cpd(*tensor_, on(Device::automatic));
+  plan = plan_cpd(*tensor_, on({}));
   EXPECT_EQ(plan.device, "host");
   EXPECT_EQ(plan.device_note, "no GPU: the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer");
 
   simt::set_device({.has_cublas = false});
-  plan = plan_cpd(*tensor_, on(Device::automatic));
+  plan = plan_cpd(*tensor_, on({}));
   EXPECT_EQ(plan.device, "host");
   EXPECT_THAT(plan.device_note, ::testing::HasSubstr("cuBLAS"));
 }
@@ -146,7 +146,7 @@ TEST_P(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
   const auto refusal = [&](const simt::DeviceProperties& properties) -> std::string {
     simt::set_device(properties);
     try {
-      plan_cpd(*tensor_, on(Device::cuda));
+      plan_cpd(*tensor_, on({"cuda"}));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::cuda);
       return error.what();
@@ -165,7 +165,7 @@ TEST_P(CudaFit, MovesWhatThePlanCounts) {
   SKIP_ON_HARDWARE();
   const std::uint64_t budget = narrow_budget();
   CpdPlan plan;
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   options.on_plan = [&](const CpdPlan& made) { plan = made; };
   std::vector<std::uint64_t> moved{simt::counters().bytes_to_device};
   options.on_sweep = [&](const SweepReport&) {
@@ -187,7 +187,7 @@ TEST_P(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
   const MemoryBudget budget{.host_bytes = 0, .device_bytes = narrow_budget()};
   std::uint64_t pinned = 0;
   CpdPlan plan;
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   options.on_plan = [&](const CpdPlan& made) { plan = made; };
   options.on_sweep = [&](const SweepReport&) {
     pinned = simt::counters().live_pinned_bytes;
@@ -218,7 +218,7 @@ TEST_P(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
 }
 
 TEST_P(CudaFit, TracesReadsCopiesAndKernels) {
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   options.compute.trace = folder_ / "trace.json";
 
   fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = narrow_budget()}, options));
@@ -239,7 +239,7 @@ TEST_P(CudaFit, TracesReadsCopiesAndKernels) {
 
 // tools/gpu_measure.sh skips as many launches as there are chunks, to have a profile of a launch of many.
 TEST_P(CudaFit, LaunchesResidentsOneByOneInTheFirstPassAndTogetherLater) {
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   options.compute.trace = folder_ / "trace.json";
 
   fit_cpd(*tensor_, options);
@@ -255,7 +255,7 @@ TEST_P(CudaFit, LaunchesResidentsOneByOneInTheFirstPassAndTogetherLater) {
 TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
   make_probes_short();
   const BenchmarkReport report =
-      benchmark_mttkrp(*tensor_, {.repeats = 2}, within({.device_bytes = narrow_budget()}, on(Device::cuda)));
+      benchmark_mttkrp(*tensor_, {.repeats = 2}, within({.device_bytes = narrow_budget()}, on({"cuda"})));
 
   ASSERT_EQ(report.passes.size(), 3U);
   EXPECT_GT(report.link_bytes_per_second, 0);
@@ -274,7 +274,7 @@ TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
 }
 
 TEST_P(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
-  CpdOptions options = on(Device::cuda);
+  CpdOptions options = on({"cuda"});
   for (const int slots : {2, 3, 7}) {
     options.compute.slots = slots;
     EXPECT_EQ(plan_cpd(*tensor_, options).slots, slots);
@@ -292,7 +292,7 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
     return benchmark_mttkrp(tensor, benchmark, options).plan;
   };
   for (const int slots : {0, 4}) {
-    CpdOptions options = on(Device::cuda);
+    CpdOptions options = on({"cuda"});
     options.compute.slots = slots;
     const CpdPlan resident = plan_of({.repeats = 1}, options);
     ASSERT_EQ(resident.chunk_count, 38);
@@ -308,8 +308,8 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
     EXPECT_EQ(pinned.slots, resident.slots);
     EXPECT_EQ(from_disk.slots, resident.slots);
   }
-  EXPECT_THROW(plan_of({.device_share = -0.5}, on(Device::cuda)), Error);
-  EXPECT_THROW(plan_of({.host_share = 1.5}, on(Device::cuda)), Error);
+  EXPECT_THROW(plan_of({.device_share = -0.5}, on({"cuda"})), Error);
+  EXPECT_THROW(plan_of({.host_share = 1.5}, on({"cuda"})), Error);
 }
 
 // Factors of which the device holds a quarter at most.
@@ -324,10 +324,10 @@ class CudaSlabs : public CudaFit {
     long_.emplace(folder_ / "long.blco");
   }
 
-  static CpdOptions narrow(Device device) {
-    CpdOptions options = on(device);
+  static CpdOptions narrow(const std::vector<std::string>& devices) {
+    CpdOptions options = on(devices);
     options.rank = rank;
-    if (device == Device::cuda) options.compute.memory.device_bytes = all_rows * rank * sizeof(double) / 4;
+    if (devices.front() == "cuda") options.compute.memory.device_bytes = all_rows * rank * sizeof(double) / 4;
     return options;
   }
 
@@ -338,10 +338,10 @@ TEST_P(CudaSlabs, GiveTheModelOfTheCpu) {
   const RowConstraint box{.set = RowSet::box, .lower = 0, .upper = 2};
   for (const RowConstraint& constraint : {RowConstraint{}, RowConstraint{.set = RowSet::nonnegative}, box}) {
     for (const Precision precision : {Precision::f64, Precision::mixed}) {
-      CpdOptions cpu = narrow(Device::cpu);
+      CpdOptions cpu = narrow({"cpu"});
       cpu.compute.precision = precision;
       std::get<AlsMethod>(cpu.method).constraints = {constraint, constraint, constraint};
-      CpdOptions gpu = narrow(Device::cuda);
+      CpdOptions gpu = narrow({"cuda"});
       gpu.compute.precision = precision;
       gpu.method = cpu.method;
       CpdPlan plan;
@@ -367,7 +367,7 @@ TEST_P(CudaSlabs, GiveTheModelOfTheCpu) {
 TEST_P(CudaSlabs, MoveWhatThePlanCounts) {
   SKIP_ON_HARDWARE();
   CpdPlan plan;
-  CpdOptions options = narrow(Device::cuda);
+  CpdOptions options = narrow({"cuda"});
   options.on_plan = [&](const CpdPlan& made) { plan = made; };
   std::vector<std::uint64_t> sent;
   std::vector<std::uint64_t> received;
@@ -390,11 +390,11 @@ TEST_P(CudaSlabs, MoveWhatThePlanCounts) {
 
 TEST_P(CudaSlabs, AreAsFewAsTheDeviceAllows) {
   const auto plan_of = [&](std::uint64_t bytes) {
-    CpdOptions options = narrow(Device::cuda);
+    CpdOptions options = narrow({"cuda"});
     options.compute.memory.device_bytes = bytes;
     return plan_cpd(*long_, options);
   };
-  CpdOptions ample = narrow(Device::cuda);
+  CpdOptions ample = narrow({"cuda"});
   ample.compute.memory.device_bytes = 0;
   const CpdPlan whole = plan_cpd(*long_, ample);
   EXPECT_EQ(whole.column_slabs, 1);
@@ -411,7 +411,7 @@ TEST_P(CudaSlabs, AreAsFewAsTheDeviceAllows) {
 
 // Their passes need the model's values, which are sums over all columns.
 TEST_P(CudaSlabs, AreNotOfLossPasses) {
-  CpdOptions options = narrow(Device::cuda);
+  CpdOptions options = narrow({"cuda"});
   options.method = AprMethod{};
 
   EXPECT_THROW(plan_cpd(*long_, options), Error);
@@ -419,7 +419,7 @@ TEST_P(CudaSlabs, AreNotOfLossPasses) {
 
 TEST_P(CudaFit, SaysWhatDeviceMemoryWouldDo) {
   try {
-    fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = 1000}, on(Device::cuda)));
+    fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = 1000}, on({"cuda"})));
     FAIL() << "accepted a budget of 1000 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
@@ -434,7 +434,7 @@ TEST_P(CudaFit, LeavesNothingBehindAfterACallThatFails) {
       reset(simt::Policy::lazy);
       simt::fail_call(call, nth, 2);
       try {
-        fit_cpd(*tensor_, on(Device::cuda));
+        fit_cpd(*tensor_, on({"cuda"}));
       } catch (const Error& error) {
         EXPECT_THAT(error.what(), ::testing::HasSubstr("asked for")) << call;
       }

@@ -54,13 +54,13 @@ class CudaMethods : public ::testing::TestWithParam<MethodCase> {
     tensor_.emplace(folder_ / "in.blco");
   }
 
-  static CpdOptions on(Device device) {
+  static CpdOptions on(const std::vector<std::string>& devices) {
     CpdOptions options;
     options.method = GetParam().method;
     options.rank = 4;
     options.max_sweeps = 2;
     options.tolerance = 0;
-    options.compute.device = device;
+    options.compute.devices = devices;
     options.compute.threads = 1;
     return options;
   }
@@ -74,12 +74,12 @@ class CudaMethods : public ::testing::TestWithParam<MethodCase> {
 };
 
 TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
-  const double expected = objective_of(fit_cpd(*tensor_, on(Device::cpu)));
-  const CpdPlan ample = plan_cpd(*tensor_, on(Device::cuda));
+  const double expected = objective_of(fit_cpd(*tensor_, on({"cpu"})));
+  const CpdPlan ample = plan_cpd(*tensor_, on({"cuda"}));
 
-  const double resident = objective_of(fit_cpd(*tensor_, on(Device::cuda)));
+  const double resident = objective_of(fit_cpd(*tensor_, on({"cuda"})));
   const double streamed =
-      objective_of(fit_cpd(*tensor_, within({.device_bytes = ample.device_minimum_bytes}, on(Device::cuda))));
+      objective_of(fit_cpd(*tensor_, within({.device_bytes = ample.device_minimum_bytes}, on({"cuda"}))));
 
   EXPECT_NEAR(resident, expected, GetParam().tolerance * std::abs(expected));
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));
@@ -88,11 +88,11 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
 // The CPU leads a device, and a device the CPU, or another device.
 TEST_P(CudaMethods, ShareThePassesWithOtherDevices) {
   simt::set_device({.count = 2});
-  const double expected = objective_of(fit_cpd(*tensor_, on(Device::cpu)));
+  const double expected = objective_of(fit_cpd(*tensor_, on({"cpu"})));
   std::vector<std::vector<std::string>> lists = {{"cpu=1", "cuda:0=2"}, {"cuda:0=2", "cpu=1"}};
   if (gpu_count() > 1) lists.push_back({"cuda:1", "cuda:0"});
   for (const std::vector<std::string>& devices : lists) {
-    CpdOptions options = on(Device::automatic);
+    CpdOptions options = on({});
     options.compute.devices = devices;
     EXPECT_NEAR(objective_of(fit_cpd(*tensor_, options)), expected, GetParam().tolerance * std::abs(expected));
   }
@@ -118,7 +118,7 @@ std::uint64_t bytes_of_sweep(const std::vector<std::uint64_t>& shape, CpdOptions
 TEST_P(CudaMethods, MoveNoRowsInASweep) {
   if (GetParam().name == "gcp_huber") GTEST_SKIP() << "takes no tensor of so many cells";
   if (GetParam().name == "l1") GTEST_SKIP() << "makes all factors of so sparse a tensor zero";
-  const CpdOptions options = on(Device::cuda);
+  const CpdOptions options = on({"cuda"});
 
   const std::uint64_t of_few = bytes_of_sweep({20, 3, 15}, options);
   const std::uint64_t of_many = bytes_of_sweep({2000, 3, 1500}, options);
@@ -156,10 +156,10 @@ class CudaTucker : public ::testing::TestWithParam<simt::Order> {
 
   // Returns the plan of the fit on the device, which keeps within its memory.
   static TuckerPlan expect_fit_of_the_cpu(const Tensor& tensor, TuckerOptions options) {
-    options.compute.device = Device::cpu;
+    options.compute.devices = {"cpu"};
     const std::uint64_t device_bytes = std::exchange(options.compute.memory.device_bytes, 0);
     const TuckerModel expected = fit_tucker(tensor, options);
-    options.compute.device = Device::cuda;
+    options.compute.devices = {"cuda"};
     options.compute.memory.device_bytes = device_bytes;
     TuckerPlan plan;
     options.on_plan = [&](const TuckerPlan& made) { plan = made; };
@@ -203,7 +203,7 @@ TEST_P(CudaTucker, TakesAPassAModeWhereTheDeviceHasRoomForTheUnfolding) {
   SKIP_ON_HARDWARE();
   const TensorFile tensor = generate({300, 30, 40});
   TuckerOptions options = of_ranks({8, 8, 8});
-  options.compute.device = Device::cuda;
+  options.compute.devices = {"cuda"};
   const auto takes_a_pass_a_mode = [&](std::uint64_t bytes) {
     options.compute.memory.device_bytes = bytes;
     return plan_tucker(tensor, options).passes_per_sweep == 3;

@@ -187,7 +187,7 @@ def make_jobs(has_data):
         if command and "--help" not in command:
             jobs[name] += " --threads 1" * ("--threads" not in command)
         if command and command.startswith("blco-cpd ") and "--help" not in command:
-            jobs[name] += " --device cpu" * ("--declare-gpu" not in command)
+            jobs[name] += " --devices cpu" * ("--declare-gpu" not in command)
             jobs[name] += " --memory 1GiB" * ("--memory" not in command)
     return jobs
 

@@ -208,10 +208,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_size("--memory", ingest.memory_bytes,
                 "Memory budget of the whole job; entries that do not fit are sorted with temporary files");
   line.add_threads(ingest.threads);
-  line.add_choice<Device>(
-      "--device", ingest.device, {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
-      "Where to sort, fold and pack; the container is the same. auto takes the CPU, as long as no hardware has shown "
-      "that a GPU is faster");
+  line.add_choice<bool>("--devices", ingest.sorts_on_gpu, {{"cpu", false}, {"cuda", true}},
+                        "Where to sort, fold and pack; the container is the same. No hardware has shown yet that a GPU "
+                        "is faster");
   line.add_choice<DuplicatePolicy>("--duplicates", ingest.duplicates,
                                    {{"sum", DuplicatePolicy::sum},
                                     {"error", DuplicatePolicy::error},

@@ -3,15 +3,12 @@
 namespace blco::cli {
 
 void add_compute_options(CommandLine& line, Compute& compute) {
-  line.add_choice<Device>("--device", compute.device,
-                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
-                          "Where to compute; auto takes the GPU if there is one and this build supports it");
   line.add("--devices", compute.devices, parse_names,
            {"LIST",
-            "Devices of this machine that share each pass: cpu, cuda:0, cuda:1 and so on, or all; the first also "
-            "updates the factors. A GPU takes 12 times as many of the chunks as the CPU unless shares are given, such "
-            "as cpu=1,cuda:0=20. --memory and --threads are of all devices, --device-memory of each GPU"});
-  line.excludes("--devices", {"--device"});
+            "Where to compute: cpu, cuda, or devices of this machine that share each pass: cpu, cuda:0, cuda:1 and so "
+            "on, or all; the first also updates the factors. A GPU takes 12 times as many of the chunks as the CPU unless shares are given, such "
+            "as cpu=1,cuda:0=20. --memory and --threads are of all devices, --device-memory of each GPU",
+            "the GPU if there is one and this build supports it, else the CPU"});
   line.add_threads(compute.threads);
   line.add_size(
       "--memory", compute.memory.host_bytes,

@@ -16,8 +16,6 @@
 namespace blco::python {
 
 Compute read_compute(Keywords& words, Compute compute) {
-  words.take_word<Device>("device", compute.device,
-                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}});
   if (words.has("devices")) {
     const nb::object devices = words.take("devices");
     compute.devices = nb::isinstance<nb::str>(devices)

@@ -1,7 +1,6 @@
 // Where and how a job computes: the same for every function that has it.
 #pragma once
 
-#include <blco/device.hpp>
 #include <blco/kernel_choice.hpp>
 #include <blco/memory_budget.hpp>
 #include <filesystem>
@@ -13,12 +12,11 @@ namespace blco {
 class Peers;
 
 struct Compute {
-  Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
-  // Devices that share each pass, in place of `device`: "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each
-  // GPU, then the CPU. The first has the factors, and updates them; each other works by a thread of its own. A GPU
-  // takes 12 times as many of the chunks as the CPU, about what their memories deliver, unless shares are given:
-  // "cuda:0=20". `memory.host_bytes` and `threads` are of all devices, `memory.device_bytes` of each GPU. Empty: one,
-  // as above.
+  // Empty: a GPU if there is one, else the CPU. "cuda": the thread's current GPU. Else devices that share each pass:
+  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU, then the CPU. The first has the factors, and
+  // updates them; each other works by a thread of its own. A GPU takes 12 times as many of the chunks as the CPU, about
+  // what their memories deliver, unless shares are given: "cuda:0=20". `memory.host_bytes` and `threads` are of all
+  // devices, `memory.device_bytes` of each GPU.
   std::vector<std::string> devices = {};
   ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
@@ -26,8 +24,8 @@ struct Compute {
   int threads = 0;  // 1 to 4096; 0: one per processor
   // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
   // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
-  // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;
-  // Device::cuda, a GPU among `devices` and a declared GPU throw Error{invalid_argument}.
+  // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: without `devices` the CPU it is;
+  // a GPU among them and a declared GPU throw Error{invalid_argument}.
   bool deterministic = false;
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.

@@ -196,7 +196,7 @@ double tolerance_of(const CpdOptions& options);
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
 // (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
-// model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda, or a GPU of
+// model), cancelled (before the first sweep was finished), cuda and not_built (a GPU of
 // Compute::devices).
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 

@@ -1,7 +1,6 @@
 // Turns coordinates into a BLCO container.
 #pragma once
 
-#include <blco/device.hpp>
 #include <blco/duplicate_policy.hpp>
 #include <blco/error.hpp>
 #include <blco/labels.hpp>
@@ -77,10 +76,10 @@ struct IngestOptions {
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};
   std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels
-  // cuda: linearises, sorts, coalesces and packs on the GPU; the container has the same bytes. If the GPU's free memory
-  // does not hold all entries, they are sorted in shorter runs, through temporary files. automatic means the CPU, as
-  // long as no hardware has shown that a GPU is faster.
-  Device device = Device::automatic;
+  // Linearises, sorts, coalesces and packs on the GPU; the container has the same bytes. If the GPU's free memory does
+  // not hold all entries, they are sorted in shorter runs, through temporary files. No hardware has shown yet that this
+  // is faster.
+  bool sorts_on_gpu = false;
   // Above 0 and below 1: about this share of all cells, with all of their entries, goes to the container held_out_to
   // instead, which has the same shape, labels and numbers. A hash of a cell's labels, or of coordinates where there are
   // no labels, decides, and nothing else. Not with Reorder::frequency.
@@ -154,7 +153,7 @@ struct IngestReport {
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.
 // Throws Error: invalid_argument (bad input, naming file and line; an empty tensor; values that are all zero; a shape
 // too small for the input), out_of_memory (naming a budget that suffices), io (another job is writing `output`; a disk
-// is full or would become full), cuda and not_built (Device::cuda without a GPU), cancelled (by `progress`). On an
+// is full or would become full), cuda and not_built (sorts_on_gpu without a GPU), cancelled (by `progress`). On an
 // error nothing is left on disk.
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                           const IngestOptions& options = {}, const ProgressCallback& progress = {});

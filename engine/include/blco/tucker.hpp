@@ -124,7 +124,7 @@ TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 // the CPU from triangular factors, so that small singular values keep their digits. Memory stays under
 // Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a
 // tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the first sweep was
-// finished), cuda and not_built (Device::cuda, or a GPU of Compute::devices).
+// finished), cuda and not_built (a GPU of Compute::devices).
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Saves as HDF5. Replaces `path` only when the new file is complete. Throws Error{io}, also if another job is writing

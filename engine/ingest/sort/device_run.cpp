@@ -14,7 +14,7 @@
 namespace blco {
 namespace {
 
-std::string avoids_device() { return "; use " + option_name("device", "cpu"); }
+std::string avoids_device() { return "; use " + option_name("devices", "cpu"); }
 
 // Calls work(). What its libraries throw becomes an Error that names the way out.
 template <class Work>
@@ -70,8 +70,8 @@ class RunOnDevice final : public MemoryRun {
 
 }  // namespace
 
-std::unique_ptr<RunDevice> find_run_device(Device device) {
-  if (device != Device::cuda) return nullptr;
+std::unique_ptr<RunDevice> find_run_device(bool on_gpu) {
+  if (!on_gpu) return nullptr;
   return on_device([] { return make_run_device(); });
 }
 

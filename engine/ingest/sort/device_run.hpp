@@ -1,7 +1,6 @@
 // Runs that a device sorts and packs, as ingest sees those of the CPU.
 #pragma once
 
-#include <blco/device.hpp>
 #include <memory>
 #include <vector>
 
@@ -12,8 +11,8 @@
 
 namespace blco {
 
-// The device that sorts runs; null: the CPU does. Throws Error: cuda, not_built (Device::cuda without a GPU).
-std::unique_ptr<RunDevice> find_run_device(Device device);
+// The device that sorts runs; null: the CPU does. Throws Error: cuda, not_built (`on_gpu` without a GPU).
+std::unique_ptr<RunDevice> find_run_device(bool on_gpu);
 
 // Makes a run of all entries, in the memory of `device`, which must outlive it. Throws Error: cuda; out_of_memory if
 // the device does not hold the run.

@@ -103,10 +103,10 @@ Roofline measure_roofline(const RooflineOptions& options) {
   if (options.repeats < 1) refuse(option_name("repeats") + " must be at least 1");
   if (!(options.seconds >= 0)) refuse(option_name("seconds") + " must be at least 0");
   const PeakEffort effort{.seconds = options.seconds, .repeats = options.repeats};
-  if (options.device == Device::cpu) return measure_host(options, effort);
+  if (options.devices == std::vector<std::string>{"cpu"}) return measure_host(options, effort);
   const DeviceSearch found = find_device();
   if (found.limits) return measure_device(*found.limits, effort);
-  if (options.device == Device::cuda) throw Error(found.kind, "no GPU: " + found.text());
+  if (!options.devices.empty()) throw Error(found.kind, "no GPU: " + found.text());
   return measure_host(options, effort);
 }
 

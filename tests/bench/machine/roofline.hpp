@@ -2,7 +2,6 @@
 // its cores request, where these bytes come from one level of the memory hierarchy.
 #pragma once
 
-#include <blco/device.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -60,7 +59,7 @@ struct Roofline {
 };
 
 struct RooflineOptions {
-  Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
+  std::vector<std::string> devices = {};  // cpu or cuda; empty: a GPU if there is one, else the CPU
   int threads = 0;                    // 1 to 4096; 0: one per processor
   int repeats = 7;                    // of which the best counts
   double seconds = 0.03;              // of each repeat, at least
@@ -73,7 +72,7 @@ struct RooflineOptions {
 // of its own of half its share of L1 or L2. For L3 the set is smaller than half a share where that exceeds eight times
 // L2, since machines report caches that they share with others; RooflineLevel::bytes says what was loaded. An L3 cache
 // that is no larger than the L2 caches is left out.
-// Throws Error: invalid_argument, out_of_memory, cuda and not_built (Device::cuda).
+// Throws Error: invalid_argument, out_of_memory, cuda and not_built (no GPU).
 Roofline measure_roofline(const RooflineOptions& options = {});
 
 }  // namespace blco

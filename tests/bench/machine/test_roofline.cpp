@@ -60,7 +60,7 @@ TEST(Roofline, TellsWhatBindsAPoint) {
 
 TEST(RooflineMeasurement, MeasuresTheProcessorWithLittle) {
   const Roofline roofline =
-      measure_roofline({.device = Device::cpu, .threads = 2, .repeats = 1, .seconds = 1e-5, .memory_bytes = 1 << 20});
+      measure_roofline({.devices = {"cpu"}, .threads = 2, .repeats = 1, .seconds = 1e-5, .memory_bytes = 1 << 20});
 
   EXPECT_FALSE(roofline.device.empty());
   EXPECT_EQ(roofline.threads, 2);
@@ -77,9 +77,9 @@ TEST(RooflineMeasurement, MeasuresTheProcessorWithLittle) {
 }
 
 TEST(RooflineMeasurement, RefusesNonsense) {
-  EXPECT_THROW(measure_roofline({.device = Device::cpu, .repeats = 0}), Error);
-  EXPECT_THROW(measure_roofline({.device = Device::cpu, .threads = -1}), Error);
-  EXPECT_THROW(measure_roofline({.device = Device::cpu, .seconds = -1}), Error);
+  EXPECT_THROW(measure_roofline({.devices = {"cpu"}, .repeats = 0}), Error);
+  EXPECT_THROW(measure_roofline({.devices = {"cpu"}, .threads = -1}), Error);
+  EXPECT_THROW(measure_roofline({.devices = {"cpu"}, .seconds = -1}), Error);
 }
 
 }  // namespace

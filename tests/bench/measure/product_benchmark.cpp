@@ -80,7 +80,7 @@ class Measurement {
     const std::vector<std::uint64_t>& shape = tensor.shape();
     setup_.tensor = &tensor;
     setup_.options = options;
-    setup_.options.compute.device = Device::cpu;
+    setup_.options.compute.devices = {"cpu"};
     setup_.pool = &pool_;
     setup_.columns.assign(shape.size(), options.rank);
     if (product == TensorProduct::ttmc) setup_.columns = ranks_of({.ranks = {options.rank}}, shape);
@@ -206,8 +206,9 @@ void check(const Tensor& tensor, TensorProduct product, int repeats, const CpdOp
   if (options.compute.precision != Precision::f64) {
     refuse("products are measured in f64; give " + option_name("precision", "f64"));
   }
-  if (options.compute.device == Device::cuda)
-    refuse("products are measured on the CPU; give " + option_name("device", "cpu"));
+  if (options.compute.devices == std::vector<std::string>{"cuda"}) {
+    refuse("products are measured on the CPU; give " + option_name("devices", "cpu"));
+  }
   const std::size_t least = product == TensorProduct::ttm ? 2 : 3;
   if (tensor.order() < least) {
     refuse("the product is measured of tensors of " + std::string(least == 2 ? "two" : "three") +

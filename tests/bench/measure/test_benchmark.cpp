@@ -14,7 +14,7 @@ TEST(Benchmark, MeasuresEveryModeOfATensorInMemory) {
   const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
 
   const BenchmarkReport report =
-      benchmark_mttkrp(tensor, {.repeats = 1}, {.rank = 2, .compute = {.device = Device::cpu}});
+      benchmark_mttkrp(tensor, {.repeats = 1}, {.rank = 2, .compute = {.devices = {"cpu"}}});
 
   EXPECT_EQ(report.passes.size(), 3);
 }

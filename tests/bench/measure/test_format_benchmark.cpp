@@ -35,7 +35,7 @@ class FormatBenchmark : public ::testing::Test {
   static CpdOptions on_two_threads(Precision precision = Precision::f64) {
     CpdOptions options;
     options.rank = 5;
-    options.compute.device = Device::cpu;
+    options.compute.devices = {"cpu"};
     options.compute.precision = precision;
     options.compute.threads = 2;
     return options;

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-CpdOptions product_options(int rank) { return {.rank = rank, .compute = {.device = Device::cpu, .threads = 2}}; }
+CpdOptions product_options(int rank) { return {.rank = rank, .compute = {.devices = {"cpu"}, .threads = 2}}; }
 
 std::vector<std::string> names_of(const FormatReport& report) {
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ TEST(ProductBenchmark, RefusesWhatItDoesNotMeasure) {
   EXPECT_THAT(message_of(TensorProduct::ttmc, 1, other), HasSubstr("three modes or more, and this one has 2"));
   EXPECT_THAT(message_of(TensorProduct::ttm, 0, other), HasSubstr("at least 1"));
   EXPECT_THAT(message_of(TensorProduct::mttkrp, 1, other), HasSubstr("MTTKRP"));
-  other.compute.device = Device::cuda;
+  other.compute.devices = {"cuda"};
   EXPECT_THAT(message_of(TensorProduct::ttm, 1, other), HasSubstr("on the CPU"));
   other = product_options(2);
   other.compute.precision = Precision::f32;

@@ -14,6 +14,8 @@ namespace {
 
 using namespace blco;
 
+using Devices = std::vector<std::string>;
+
 struct Arguments {
   std::filesystem::path tensor;
   MemoryBudget cap;
@@ -107,8 +109,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  {.type = "K",
                   .description = "Passes over each mode; the median counts, and with --format the minimum",
                   .fallback = "5, and 25 for MTTKRP with --format or --roofline"});
-  line.add_choice<Device>("--device", cpd.compute.device,
-                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
+  line.add_choice<Devices>("--devices", cpd.compute.devices, {{"auto", {}}, {"cpu", {"cpu"}}, {"cuda", {"cuda"}}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
   line.add_threads(cpd.compute.threads);
   line.add_size("--memory", arguments.cap.host_bytes,
@@ -252,7 +253,7 @@ void compare(const Arguments& arguments) {
     // Of the device that the passes took.
     const bool is_mttkrp = arguments.product == TensorProduct::mttkrp;
     const Roofline roofline = measure_roofline(
-        {.device = is_mttkrp ? arguments.cpd.compute.device : Device::cpu, .threads = arguments.cpd.compute.threads});
+        {.devices = is_mttkrp ? arguments.cpd.compute.devices : Devices{"cpu"}, .threads = arguments.cpd.compute.threads});
     json["roofline"] = bench::roofline_json(roofline, points);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);
@@ -270,7 +271,7 @@ int main(int argc, char** argv) {
       "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it; or another "
       "product.",
       "  blco-bench calls.blco --rank 32\n"
-      "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
+      "  blco-bench calls.blco --rank 32 --devices cuda --device-memory 2GiB --json\n"
       "  blco-bench calls.blco --rank 16 --loss poisson\n"
       "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
       "  blco-bench calls.blco --rank 32 --format all --roofline --json\n"

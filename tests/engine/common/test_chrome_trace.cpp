@@ -103,7 +103,7 @@ class TracedFit : public ChromeTraceTest {
     options_.rank = 4;
     options_.max_sweeps = 2;
     options_.tolerance = 0;
-    options_.compute.device = Device::cpu;
+    options_.compute.devices = {"cpu"};
     options_.compute.threads = 2;
     options_.compute.trace = path_;
   }

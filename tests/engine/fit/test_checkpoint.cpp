@@ -51,7 +51,7 @@ class Checkpoint : public testing::Test {
   // One thread: then sums run in one order.
   static CpdOptions options(int sweeps) {
     return {
-        .rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .compute = {.device = Device::cpu, .threads = 1}};
+        .rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .compute = {.devices = {"cpu"}, .threads = 1}};
   }
 
   CpdModel whole(int sweeps) const { return fit_cpd(tensor_, options(sweeps)); }

@@ -86,10 +86,10 @@ TEST(CoreConsistency, LosesAComponentThatIsThereTwice) {
 TEST(CoreConsistency, IsTheSameInLittleMemory) {
   const MemoryTensor tensor = nearly_diagonal();
   const CpdModel model = unit_model({4, 3, 5}, 3);
-  const std::uint64_t least = plan_cpd(tensor, {.rank = 1, .compute = {.device = Device::cpu}}).minimum_bytes;
+  const std::uint64_t least = plan_cpd(tensor, {.rank = 1, .compute = {.devices = {"cpu"}}}).minimum_bytes;
 
   const std::optional<double> percent = core_consistency(
-      tensor, model, {.device = Device::cpu, .threads = 1, .memory = {.host_bytes = least + (1 << 18)}});
+      tensor, model, {.devices = {"cpu"}, .threads = 1, .memory = {.host_bytes = least + (1 << 18)}});
 
   EXPECT_NEAR(percent.value_or(0), 100 * (1 - (0.25 + 0.0625) / 3), 1e-12);
 }

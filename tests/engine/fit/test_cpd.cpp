@@ -283,7 +283,7 @@ TEST_F(Cpd, RefusesOptionsThatMakeNoSense) {
   expect_refused(*tensor_, {.rank = 4, .tolerance = std::nan("")}, ErrorKind::invalid_argument, "tolerance");
   const DeviceSearch found = find_device();
   if (!found.limits)
-    expect_refused(*tensor_, {.rank = 4, .compute = {.device = Device::cuda}}, found.kind, "no GPU: " + found.reason);
+    expect_refused(*tensor_, {.rank = 4, .compute = {.devices = {"cuda"}}}, found.kind, "no GPU: " + found.reason);
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_rank}, ErrorKind::invalid_argument, "rank 3");
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_shape}, ErrorKind::invalid_argument,
                  "of the initial model has 501");

@@ -80,7 +80,7 @@ class DamagedState : public testing::TestWithParam<StatefulMethod> {
 
   CpdOptions options(int sweeps) const {
     CpdOptions options{
-        .rank = 2, .max_sweeps = sweeps, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
+        .rank = 2, .max_sweeps = sweeps, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
     options.method = GetParam().method;
     if (auto* const completion = std::get_if<CompletionMethod>(&options.method)) completion->validation = &held_out_;
     return options;

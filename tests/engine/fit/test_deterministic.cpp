@@ -63,11 +63,11 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
 TEST(Deterministic, IsRefusedOnAGpu) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest(folder, random_coordinates({.shape = {5, 6}, .nnz = 20, .seed = 4}));
-  CpdOptions options{.rank = 2, .compute = {.device = Device::cuda}};
+  CpdOptions options{.rank = 2, .compute = {.devices = {"cuda"}}};
   options.compute.deterministic = true;
 
   EXPECT_THROW(fit_cpd(tensor, options), Error);
-  options.compute.device = Device::automatic;
+  options.compute.devices = {};
   const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
   EXPECT_THROW(plan_cpd(tensor, options, &gpu), Error);
   EXPECT_EQ(fit_cpd(tensor, options).rank, 2);

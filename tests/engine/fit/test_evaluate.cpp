@@ -121,7 +121,7 @@ TEST_F(Evaluate, UsesTheIndicesOfTheInputAlsoOfAReorderedTensor) {
 TEST_F(Evaluate, IsTheSameToTheBitUnderAnyBudgetOnOneThread) {
   const TensorFile tensor = ingest(counts_);
   const Matrices factors = uniform_factors(shape_, rank_, 7);
-  const CpdOptions one_thread{.compute = {.device = Device::cpu, .threads = 1}};
+  const CpdOptions one_thread{.compute = {.devices = {"cpu"}, .threads = 1}};
   const LossValue expected = evaluate(tensor, matrix_views(factors, rank_), {}, AbsentCells::zeros, one_thread.compute);
   std::uint64_t minimum = 0;
   try {

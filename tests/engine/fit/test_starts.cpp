@@ -38,7 +38,7 @@ CpdOptions start_options() {
   options.rank = 3;
   options.max_sweeps = 12;
   options.seed = 5;
-  options.compute.device = Device::cpu;
+  options.compute.devices = {"cpu"};
   options.compute.threads = 1;
   return options;
 }

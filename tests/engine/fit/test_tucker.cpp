@@ -52,7 +52,7 @@ MemoryTensor diagonal_tensor(const std::vector<double>& values) {
 }
 
 TuckerOptions of_ranks(std::vector<int> ranks, TuckerMethod method = TuckerMethod::hooi) {
-  return {.method = method, .ranks = std::move(ranks), .compute = {.device = Device::cpu, .threads = 1}};
+  return {.method = method, .ranks = std::move(ranks), .compute = {.devices = {"cpu"}, .threads = 1}};
 }
 
 void expect_refused(const MemoryTensor& tensor, const TuckerOptions& options, const std::string& words) {

@@ -28,21 +28,21 @@ class DeviceIngest : public testing::Test {
 #endif
   }
 
-  std::string bytes_on(Device device, const std::filesystem::path& input, IngestOptions options) const {
-    options.device = device;
+  std::string bytes_on(bool on_gpu, const std::filesystem::path& input, IngestOptions options) const {
+    options.sorts_on_gpu = on_gpu;
     ingest_files({input}, folder_ / "out.blco", options);
     return file_contents(folder_ / "out.blco");
   }
 
   // Not EXPECT_EQ, which would print the container.
   void expect_same_bytes(const std::filesystem::path& input, const IngestOptions& options = {}) const {
-    const std::string expected = bytes_on(Device::cpu, input, options);
-    EXPECT_TRUE(bytes_on(Device::cuda, input, options) == expected);
+    const std::string expected = bytes_on(false, input, options);
+    EXPECT_TRUE(bytes_on(true, input, options) == expected);
   }
 
-  std::string refusal_on(Device device, const std::filesystem::path& input, IngestOptions options) const {
+  std::string refusal_on(bool on_gpu, const std::filesystem::path& input, IngestOptions options) const {
     try {
-      bytes_on(device, input, options);
+      bytes_on(on_gpu, input, options);
     } catch (const Error& error) {
       return error.what();
     }
@@ -143,11 +143,11 @@ TEST_F(DeviceIngest, RefusesWhatTheCpuRefusesInTheSameWords) {
   const auto squares = folder_.write("squares.tns", "1 1 1e200\n2 2 1e200\n");
   const IngestOptions options{.duplicates = DuplicatePolicy::error};
 
-  EXPECT_EQ(refusal_on(Device::cuda, twice, options), refusal_on(Device::cpu, twice, options));
-  EXPECT_THAT(refusal_on(Device::cuda, twice, options), HasSubstr("occur more than once"));
-  EXPECT_EQ(refusal_on(Device::cuda, infinite, {}), refusal_on(Device::cpu, infinite, {}));
-  EXPECT_THAT(refusal_on(Device::cuda, infinite, {}), HasSubstr("more than a double can hold"));
-  EXPECT_EQ(refusal_on(Device::cuda, squares, {}), refusal_on(Device::cpu, squares, {}));
+  EXPECT_EQ(refusal_on(true, twice, options), refusal_on(false, twice, options));
+  EXPECT_THAT(refusal_on(true, twice, options), HasSubstr("occur more than once"));
+  EXPECT_EQ(refusal_on(true, infinite, {}), refusal_on(false, infinite, {}));
+  EXPECT_THAT(refusal_on(true, infinite, {}), HasSubstr("more than a double can hold"));
+  EXPECT_EQ(refusal_on(true, squares, {}), refusal_on(false, squares, {}));
 }
 
 TEST_F(DeviceIngest, GivesTheBytesOfTheCpuReorderedFromArraysAndInMemory) {
@@ -156,11 +156,11 @@ TEST_F(DeviceIngest, GivesTheBytesOfTheCpuReorderedFromArraysAndInMemory) {
   const CoordinateColumns columns(tensor);
 
   expect_same_bytes(input, {.reorder = Reorder::frequency, .chunk_nnz = 5000});
-  ingest_coordinates(columns.arrays(), folder_ / "arrays.blco", {.chunk_nnz = 5000, .device = Device::cuda});
+  ingest_coordinates(columns.arrays(), folder_ / "arrays.blco", {.chunk_nnz = 5000, .sorts_on_gpu = true});
 
-  EXPECT_TRUE(file_contents(folder_ / "arrays.blco") == bytes_on(Device::cpu, input, {.chunk_nnz = 5000}));
-  const TensorSummary packed = MemoryTensor(columns.arrays(), {.device = Device::cuda}).summary();
-  const TensorSummary expected = MemoryTensor(columns.arrays(), {.device = Device::cpu}).summary();
+  EXPECT_TRUE(file_contents(folder_ / "arrays.blco") == bytes_on(false, input, {.chunk_nnz = 5000}));
+  const TensorSummary packed = MemoryTensor(columns.arrays(), {.sorts_on_gpu = true}).summary();
+  const TensorSummary expected = MemoryTensor(columns.arrays(), {.device = false}).summary();
   EXPECT_EQ(packed.nnz, expected.nnz);
   EXPECT_EQ(packed.sum_of_squares, expected.sum_of_squares);
   EXPECT_EQ(packed.index.streamed_bytes, expected.index.streamed_bytes);
@@ -212,7 +212,7 @@ TEST_F(DeviceIngest, RefusesWhatNoDeviceHoldsAndLeavesNothingBehind) {
   const auto input = folder_.write("in.tns", as_text(tensor));
   const SmallDevice small(100);
 
-  const std::string refusal = refusal_on(Device::cuda, input, {});
+  const std::string refusal = refusal_on(true, input, {});
 
   EXPECT_THAT(refusal, HasSubstr("a run of 20000 entries is to be sorted on the GPU, whose free memory holds 200"));
   EXPECT_THAT(refusal, HasSubstr("use `device = cpu`"));

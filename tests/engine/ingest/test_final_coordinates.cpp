@@ -129,7 +129,7 @@ TEST_F(FinalModes, AreTheSameOnADevice) {
   write_tables(3000);
   IngestOptions options = computed_options({.threads = 2});
   const std::string expected = container(raw_, options);
-  options.device = Device::cuda;
+  options.sorts_on_gpu = true;
 
   EXPECT_TRUE(container(raw_, options) == expected);
 }

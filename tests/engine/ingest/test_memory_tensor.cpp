@@ -49,7 +49,7 @@ class FittedShape : public MemoryTensorShapes {};
 
 TEST_P(FittedShape, FitsInMemoryAreThoseOfTheContainerBitForBit) {
   const CpdOptions options{
-      .rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
+      .rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
   ingest_coordinates(columns_.arrays(), folder_ / "in.blco", {.chunk_nnz = 700});
   const TensorFile file(folder_ / "in.blco");
 
@@ -293,7 +293,7 @@ TEST(MemoryTensor, IsCountedInTheBudgetOfAJob) {
   const CoordinateColumns<> columns(tensor);
   const TemporaryFolder folder;
   ingest_coordinates(columns.arrays(), folder / "in.blco", {.chunk_nnz = 10'000});
-  const CpdOptions options{.rank = 4, .compute = {.device = Device::cpu, .threads = 1}};
+  const CpdOptions options{.rank = 4, .compute = {.devices = {"cpu"}, .threads = 1}};
 
   const MemoryTensor memory(columns.arrays(), {.chunk_nnz = 10'000});
   const CpdPlan in_memory = plan_cpd(memory, options);
@@ -311,7 +311,7 @@ TEST(MemoryTensor, IsCountedInTheBudgetOfAJob) {
 TEST(MemoryTensor, FitsTheSameWithinTheLeastBudget) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 200'000, .seed = 4});
   const MemoryTensor memory(CoordinateColumns<>(tensor).arrays(), {.chunk_nnz = 10'000});
-  CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
+  CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
   const std::uint64_t minimum = plan_cpd(memory, options).minimum_bytes;
   std::uint64_t streamed = 0;
   std::uint64_t bytes_read = 0;

@@ -130,7 +130,7 @@ class ReorderedShapes : public testing::TestWithParam<std::vector<std::uint64_t>
 
   static CpdOptions fit_options(int sweeps) {
     return {
-        .rank = 4, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.device = Device::cpu, .threads = 1}};
+        .rank = 4, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
   }
 
   static void expect_near(const CpdModel& actual, const CpdModel& expected) {
@@ -230,7 +230,7 @@ TEST_P(ReorderedShapes, ProductsAreThoseOfTheInput) {
   const TensorFile file = ingest(Reorder::frequency);
   const CpdModel model = fit_cpd(plain, fit_options(1));
   for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
-    const CpdOptions options{.compute = {.device = Device::cpu, .threads = 1}};
+    const CpdOptions options{.compute = {.devices = {"cpu"}, .threads = 1}};
     const std::vector<double> expected = mttkrp(plain, model.matrices(), mode, options.compute);
     const std::vector<double> product = mttkrp(file, model.matrices(), mode, options.compute);
     ASSERT_EQ(product.size(), expected.size());

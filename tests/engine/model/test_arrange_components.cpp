@@ -170,7 +170,7 @@ TEST(ArrangeComponents, IsWhatAFitReturns) {
   const CoordinateTensor coordinates = random_coordinates({.shape = {30, 30, 30}, .nnz = 4000, .seed = 3});
   const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
 
-  const CpdModel model = fit_cpd(tensor, {.rank = 8, .max_sweeps = 5, .compute = {.device = Device::cpu}});
+  const CpdModel model = fit_cpd(tensor, {.rank = 8, .max_sweeps = 5, .compute = {.devices = {"cpu"}}});
 
   EXPECT_TRUE(std::ranges::is_sorted(model.weights, std::ranges::greater{}));
   for (std::size_t r = 0; r < 8; ++r) {

@@ -113,7 +113,7 @@ TEST(Cancellation, LooksAtTheLargestOfManyComponents) {
 TEST(Cancellation, IsFoundInAFitOfATensorThatHasNoBestModel) {
   const CoordinateTensor coordinates{{2, 2, 2}, {{0, 0, 1}, {0, 1, 0}, {1, 0, 0}}, {1, 1, 1}};
   const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
-  CpdOptions options{.rank = 2, .max_sweeps = 3000, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
+  CpdOptions options{.rank = 2, .max_sweeps = 3000, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
 
   const CpdModel model = fit_cpd(tensor, options);
   const auto found = find_cancellation(model);

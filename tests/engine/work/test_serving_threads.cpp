@@ -114,7 +114,7 @@ TEST(DeviceList, RefusesWhatNamesNoDeviceOrOneTwice) {
     EXPECT_THAT(refusal({.devices = {word}}), testing::HasSubstr("has no share from 0.001 to 1000"));
   }
   EXPECT_THAT(refusal({.devices = {"cpu", "cpu=2"}}), testing::HasSubstr("names cpu twice"));
-  EXPECT_THAT(refusal({.device = Device::cpu, .devices = {"cpu"}}), testing::HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal({.devices = {"cpu"}, .devices = {"cpu"}}), testing::HasSubstr("exclude each other"));
   ServingThreads processes(workers_by({1, 1}));
   EXPECT_THAT(refusal({.devices = {"cpu", "cuda:0"}, .peers = &processes.lead()}),
               testing::HasSubstr("do not go with several processes"));

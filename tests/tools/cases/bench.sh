@@ -2,15 +2,15 @@
 blco-gen --shape 600x500x400 --nnz 600000 --skew 2 --counts -o tensor.tns >/dev/null 2>&1
 blco-ingest tensor.tns -o tensor.blco --shape 600x500x400 --chunk-nnz 20000 >/dev/null 2>&1
 hide_numbers() { sed -E 's/ +[0-9]+\.[0-9]+/ N/g; s/  (memory|cache)$/  BOUND/'; }
-run blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 2 --memory 14MiB | hide_numbers
-blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --json | python3 -c '
+run blco-bench tensor.blco --rank 8 --devices cpu --threads 2 --repeats 2 --memory 14MiB | hide_numbers
+blco-bench tensor.blco --rank 8 --devices cpu --repeats 1 --json | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 print(sorted(report))
 print(len(report["passes"]), sorted(report["passes"][0]))
 assert all(p["seconds"] > 0 and p["nonzeros_per_second"] > 0 for p in report["passes"])'
-run blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 2 --loss poisson | hide_numbers
-blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --loss huber:0.5 --json | python3 -c '
+run blco-bench tensor.blco --rank 8 --devices cpu --threads 2 --repeats 2 --loss poisson | hide_numbers
+blco-bench tensor.blco --rank 8 --devices cpu --repeats 1 --loss huber:0.5 --json | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 loss = report["loss_passes"][0]

@@ -2,7 +2,7 @@
 printf '%s\n' '1 1 2 1' '1 2 1 1' '2 1 1 1' >border.tns
 blco-ingest border.tns -o border.blco >/dev/null 2>&1
 short() { sed -E 's/([0-9]\.[0-9])[0-9]+/\1/g'; }
-fit() { blco-cpd border.blco --sweeps 3000 --tolerance 0 --threads 1 --device cpu -o model.h5 "$@"; }
+fit() { blco-cpd border.blco --sweeps 3000 --tolerance 0 --threads 1 --devices cpu -o model.h5 "$@"; }
 fit --rank 2 | grep ^note | short
 blco-info model.h5 | grep ^note | short
 fit --rank 2 --json | tail -n 1 | grep -o '"cancellation".*' | short

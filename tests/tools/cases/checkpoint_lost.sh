@@ -1,6 +1,6 @@
 # A checkpoint whose folder goes during the fit is told and tried again; what counts in the end is the last one.
 blco-gen --shape 40x30x20 --nnz 4000 --counts -o t.blco >/dev/null 2>&1
-fit() { interruptible blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --sweeps 1000000 --checkpoint goes/t.ckpt "$@"; }
+fit() { interruptible blco-cpd t.blco --rank 5 --threads 1 --devices cpu --tolerance 0 --sweeps 1000000 --checkpoint goes/t.ckpt "$@"; }
 lose_folder() {
   mkdir goes
   fit "$@" >log 2>errors &

@@ -10,4 +10,4 @@ for threads in 2 3 8; do
   decompose --threads $threads -o least.h5 --memory "$least" >/dev/null
   cmp one.h5 least.h5 && echo "the same model from $threads threads in the least memory"
 done
-run blco-cpd tensor.blco --rank 5 --deterministic --device cuda -o cuda.h5
+run blco-cpd tensor.blco --rank 5 --deterministic --devices cuda -o cuda.h5

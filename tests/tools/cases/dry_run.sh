@@ -2,7 +2,7 @@
 blco-gen --shape 600x500x400 --nnz 600000 --skew 2 --counts -o tensor.tns >/dev/null 2>&1
 blco-ingest tensor.tns -o tensor.blco --shape 600x500x400 --chunk-nnz 20000 >/dev/null 2>&1
 plan() { run blco-cpd tensor.blco --rank 8 --dry-run --memory 30MiB --threads 2 "$@" 2>&1 | hide_sizes; }
-plan --device cpu
+plan --devices cpu
 plan --declare-gpu 64MiB
 plan --declare-gpu 64MiB --device-memory 1400K --disk-bandwidth 1GB |
   sed -E 's/[0-9]+ (on the device|packed)/SOME \1/g; s/about [^ ]+ s/about T s/; s/\(.*\)/(TERMS)/'

@@ -18,7 +18,7 @@ for program in blco-bench blco-gen test_gpu; do
   ldd "pack/$program" | awk -v lib="$PWD/pack/lib/" '$3 ~ /^\// && index($3, lib) != 1 { print $3 }'
 done | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so'
 pack/blco-gen --shape 30x20x10 --nnz 500 -o tensor.blco >/dev/null 2>&1 && pack/blco-bench tensor.blco --rank 4 \
-  --device cpu --repeats 1 | grep -c mean
+  --devices cpu --repeats 1 | grep -c mean
 
 echo '# tests that the check chooses by name'
 sed -n "s/^sanitized_tests='\(.*\)'/\1/p" "$tools/gpu_measure.sh" | tr : '\n' | while read -r filter; do

@@ -11,7 +11,7 @@ PYTHON
 name=$(head -n 1 t.csv | cut -d'"' -f2)
 visible() { grep -avP '[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80\xae|\xe2\x81\xa6' | cut -c 1-200; }
 blco-ingest t.csv --modes "who,$name" -o t.blco 2>/dev/null | grep -A1 ^keys | visible
-blco-cpd t.blco --rank 1 --sweeps 3 --device cpu -o m.h5 >/dev/null 2>&1
+blco-cpd t.blco --rank 1 --sweeps 3 --devices cpu -o m.h5 >/dev/null 2>&1
 blco-info t.blco | grep 'mode [01]' | visible
 blco-info m.h5 | tail -n 8 | sed -E 's/ -?[0-9]\.[0-9]{3}/ N/g' | visible
 echo '--- a message'

@@ -10,7 +10,7 @@ with open("t.tns", "w") as file:
 PYTHON
 /usr/bin/python3 make.py || exit 77
 blco-ingest t.tns -o t.blco --quiet
-fit() { blco-cpd t.blco --threads 1 --device cpu "$@"; }
+fit() { blco-cpd t.blco --threads 1 --devices cpu "$@"; }
 # Columns: rank, fit, mean and lowest match, core consistency, sweeps. Only their sizes are the same on every CPU.
 short() {
   awk '/^ +[0-9]/ { print $1, substr($2, 1, 4), ($4 > 0.95 ? "stable" : "unstable"),

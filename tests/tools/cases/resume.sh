@@ -1,7 +1,7 @@
 # A resumed fit takes from its checkpoint what is not given, whatever its method, and is the fit that never stopped.
 blco-gen --shape 20x15x10 --nnz 900 --counts -o t.blco >/dev/null 2>&1
 blco-gen --shape 20x15x10 --nnz 90 --counts --seed 2 -o held-out.blco >/dev/null 2>&1
-fit() { blco-cpd t.blco --threads 1 --device cpu --tolerance 0 --quiet "$@"; }
+fit() { blco-cpd t.blco --threads 1 --devices cpu --tolerance 0 --quiet "$@"; }
 goes_on() {
   fit --rank 3 --seed 7 --sweeps 6 -o whole.h5 "$@"
   fit --rank 3 --seed 7 --sweeps 3 -o half.h5 --checkpoint half.ckpt "$@"

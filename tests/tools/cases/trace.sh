@@ -1,7 +1,7 @@
 # A trace is whole JSON with what was read, computed and passed.
 blco-gen --shape 600x500x400 --nnz 100000 -o tensor.tns >/dev/null 2>&1
 blco-ingest tensor.tns -o tensor.blco --shape 600x500x400 --chunk-nnz 20000 >/dev/null 2>&1
-blco-cpd tensor.blco --rank 4 --sweeps 2 --tolerance 0 --device cpu --trace trace.json -o model.h5 >/dev/null 2>&1
+blco-cpd tensor.blco --rank 4 --sweeps 2 --tolerance 0 --devices cpu --trace trace.json -o model.h5 >/dev/null 2>&1
 python3 - <<'PYTHON'
 import collections, json
 events = json.load(open("trace.json"))["traceEvents"]

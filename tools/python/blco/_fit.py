@@ -77,7 +77,6 @@ def fit_cpd(
     memory: Size | None = None,
     device_memory: Size | None = None,
     threads: int | None = None,
-    device: str | None = None,
     devices: str | Sequence[str] | None = None,
     precision: str | None = None,
     deterministic: bool | None = None,
@@ -94,7 +93,8 @@ def fit_cpd(
     modes). `initial` is a model, or factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
     each other, the best model is returned, and its attribute `starts` says how alike they are.
 
-    `devices` share each pass: ["cuda:0", "cuda:1"], ["cpu=1", "cuda:0=20"] with shares of the chunks, or "all".
+    `devices` is "cpu", "cuda", or those that share each pass: ["cuda:0", "cuda:1"], ["cpu=1", "cuda:0=20"] with shares
+    of the chunks, or "all". Without it a GPU computes if there is one, else the CPU.
 
     `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
     up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What
@@ -142,7 +142,6 @@ def fit_tucker(
     memory: Size | None = None,
     device_memory: Size | None = None,
     threads: int | None = None,
-    device: str | None = None,
     devices: str | Sequence[str] | None = None,
     precision: str | None = None,
     deterministic: bool | None = None,
@@ -228,10 +227,10 @@ def fit_ranks(
     return Ranks(rows, _blco.choose_rank(weighed))
 
 
-def _compute(memory: Size | None, threads: int, device: str, devices: str | Sequence[str] | None, precision: str,
+def _compute(memory: Size | None, threads: int, devices: str | Sequence[str] | None, precision: str,
              deterministic: bool) -> dict[str, Any]:
-    return {"memory": size_in_bytes(memory), "threads": threads, "device": device, "devices": devices,
-            "precision": precision, "deterministic": deterministic}
+    return {"memory": size_in_bytes(memory), "threads": threads, "devices": devices, "precision": precision,
+            "deterministic": deterministic}
 
 
 def mttkrp(
@@ -241,7 +240,6 @@ def mttkrp(
     *,
     memory: Size | None = None,
     threads: int = 0,
-    device: str = "auto",
     devices: str | Sequence[str] | None = None,
     precision: str = "f64",
     deterministic: bool = False,
@@ -249,7 +247,7 @@ def mttkrp(
     """The matricized tensor times the Khatri-Rao product of the other modes' factors, rows of `mode` x rank. Factors
     are rows x rank; row-major f64 is read where it lies. A model's weights are not taken in.
     """
-    words = _compute(memory, threads, device, devices, precision, deterministic)
+    words = _compute(memory, threads, devices, precision, deterministic)
     return _blco.mttkrp(handle_of(tensor), matrices_of(factors), mode, words)
 
 
@@ -261,7 +259,6 @@ def evaluate(
     *,
     memory: Size | None = None,
     threads: int = 0,
-    device: str = "auto",
     devices: str | Sequence[str] | None = None,
     precision: str = "f64",
     deterministic: bool = False,
@@ -269,5 +266,5 @@ def evaluate(
     """The sum of the losses of all cells, or with absent="unknown" of the entries alone, and its derivative by each
     number of each factor. A model's weights are not taken in.
     """
-    words = {"absent": absent} | _compute(memory, threads, device, devices, precision, deterministic)
+    words = {"absent": absent} | _compute(memory, threads, devices, precision, deterministic)
     return _blco.evaluate(handle_of(tensor), matrices_of(factors), loss, words)

@@ -264,7 +264,7 @@ def tensor(
     duplicates: str = "sum",
     memory: Size | None = None,
     threads: int = 0,
-    device: str = "auto",
+    devices: str = "cpu",
     progress: Progress = False,
 ) -> Tensor:
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
@@ -275,7 +275,7 @@ def tensor(
     modes, whole numbers as indices and strings as labels, and the column `value` holds the values. As in tables of text
     a mode may be `when:day` or `price:bins=20`, and `missing` says what becomes of rows with nulls.
     """
-    words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device,
+    words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "devices": devices,
              "shape": _listed(shape), "mode_names": _listed(mode_names)}
     if _is_table(coords):
         words |= _columns(modes, value, values, labels) | {"missing": missing}
@@ -312,7 +312,7 @@ def ingest(
     held_out_to: Path | None = None,
     memory: Size | None = None,
     threads: int = 0,
-    device: str = "auto",
+    devices: str = "cpu",
     tmp: Path | None = None,
     progress: Progress = False,
 ) -> Tensor:
@@ -327,7 +327,7 @@ def ingest(
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
-             "device": device, "tmp": tmp, "shape": _listed(shape),
+             "devices": devices, "tmp": tmp, "shape": _listed(shape),
              "mode_names": _listed(mode_names)} | _compression(compression)
     has_paths = isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths))
     if has_paths and all(map(_arrow.is_parquet, paths)):

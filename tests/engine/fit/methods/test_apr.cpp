@@ -108,7 +108,7 @@ class DenseApr {
 
 CpdOptions apr_options(int sweeps, const CpdModel* initial = nullptr, const AprMethod& method = {}) {
   CpdOptions options{
-      .method = method, .rank = 3, .max_sweeps = sweeps, .compute = {.device = Device::cpu, .threads = 1}};
+      .method = method, .rank = 3, .max_sweeps = sweeps, .compute = {.devices = {"cpu"}, .threads = 1}};
   options.initial = initial;
   return options;
 }

@@ -52,7 +52,7 @@ CpdOptions mixed_options(const std::vector<RowConstraint>& constraints, int swee
   options.rank = 3;
   options.max_sweeps = sweeps;
   options.tolerance = 0;
-  options.compute.device = Device::cpu;
+  options.compute.devices = {"cpu"};
   options.compute.threads = 1;
   return options;
 }

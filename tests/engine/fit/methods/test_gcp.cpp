@@ -39,7 +39,7 @@ class Gcp : public testing::TestWithParam<LossKind> {
 
   static CpdOptions options(const Loss& loss, int sweeps) {
     CpdOptions chosen{
-        .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.device = Device::cpu, .threads = 1}};
+        .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
     chosen.method = GcpMethod{.loss = loss, .optimizer = LbfgsOptimizer{.evaluations = 20}};
     return chosen;
   }

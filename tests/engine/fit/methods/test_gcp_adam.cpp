@@ -27,7 +27,7 @@ class GcpAdam : public testing::Test {
 
   static CpdOptions options(const Loss& loss, int sweeps) {
     CpdOptions chosen{
-        .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.device = Device::cpu, .threads = 1}};
+        .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
     chosen.method = GcpMethod{.loss = loss, .optimizer = AdamOptimizer{.learning_rate = 0.01}};
     return chosen;
   }

@@ -37,7 +37,7 @@ void constrain(CpdMethod& method, const std::vector<RowConstraint>& constraints)
 
 CpdOptions fit_options(CpdMethod method, int sweeps, const CpdModel* initial = nullptr) {
   CpdOptions options{.method = std::move(method), .rank = 3, .max_sweeps = sweeps, .tolerance = 0};
-  options.compute.device = Device::cpu;
+  options.compute.devices = {"cpu"};
   options.compute.threads = 1;
   options.initial = initial;
   return options;
