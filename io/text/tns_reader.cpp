@@ -169,29 +169,19 @@ using Block = ParsedBlock<TnsBlock>;
 
 // Adds after every entry off the diagonal the one that a symmetric matrix implies.
 CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
-  CoordinateBatch all;
-  all.order = batch.order;
   std::size_t count = batch.count();
   for (std::size_t i = 0; i < batch.count(); ++i) count += batch.coordinate(i, 0) != batch.coordinate(i, 1);
-  all.values.reserve(count);
-  if (batch.wide.empty()) {
-    all.narrow.reserve(2 * count);
-  } else {
-    all.wide.reserve(2 * count);
-  }
+  CoordinateBatch all;
+  all.resize(count, 2, batch.wide.empty());
+  std::size_t at = 0;
+  const auto add = [&](std::uint64_t row, std::uint64_t column, double value) {
+    all.set(at, 0, row);
+    all.set(at, 1, column);
+    all.values[at++] = value;
+  };
   for (std::size_t i = 0; i < batch.count(); ++i) {
     const std::uint64_t row = batch.coordinate(i, 0);
     const std::uint64_t column = batch.coordinate(i, 1);
-    const auto add = [&](std::uint64_t first, std::uint64_t second, double value) {
-      if (batch.wide.empty()) {
-        all.narrow.push_back(static_cast<std::uint32_t>(first));
-        all.narrow.push_back(static_cast<std::uint32_t>(second));
-      } else {
-        all.wide.push_back(first);
-        all.wide.push_back(second);
-      }
-      all.values.push_back(value);
-    };
     add(row, column, batch.values[i]);
     if (row != column) add(column, row, symmetry == Symmetry::skew ? -batch.values[i] : batch.values[i]);
   }

@@ -9,16 +9,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
-#include "engine/fit/methods/held_out.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
+#include "engine/tensor/tensor_sizes.hpp"
+#include "engine/work/worker_group.hpp"
+#include "io/container/chunk_source.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
@@ -38,6 +42,45 @@ double scale_of_random_factors(Start start, double mean_square, double rank, dou
   const double square = is_uniform ? 1.0 / 3 : start == Start::centered ? 1.0 / 12 : 1.0;
   const double at_one = rank * std::pow(square, order) + (is_uniform ? rank * (rank - 1) * std::pow(4.0, -order) : 0);
   return std::pow(mean_square / at_one, 0.5 / order);
+}
+
+// Held-out entries must have the shape of `tensor`; its labels, where both have them; and its order of stored indices,
+// which is read in turn for each mode.
+void check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
+  if (tensor.shape == entries.shape) return;
+  const std::string remedy = tensor.label_bytes.empty()
+                                 ? "ingest both with the same " + option_name("IngestOptions.shape")
+                                 : "ingest the table of these entries with the tensor as " +
+                                       option_name("IngestOptions.columns.labels_from") + ", and with " +
+                                       option_name("IngestOptions.columns.skip_unknown") + " where it has other keys";
+  refuse(option_name("validation") + ": the held-out entries have the shape " + shape_text(entries.shape) +
+         ", but the tensor has the shape " + shape_text(tensor.shape) + "; " + remedy +
+         ", or hold some out of the input by " + option_name("IngestOptions.hold_out"));
+}
+
+void check_labels(const Tensor& tensor, const Tensor& entries) {
+  if (tensor.summary().label_bytes.empty() || entries.summary().label_bytes.empty()) return;
+  const std::vector<Labels> fitted = tensor.labels();
+  const std::vector<Labels> held_out = entries.labels();
+  for (std::size_t n = 0; n < fitted.size(); ++n) {
+    for (std::uint64_t i = 0; i < fitted[n].size() && i < held_out[n].size(); ++i) {
+      if (fitted[n][i] == held_out[n][i]) continue;
+      refuse("label " + std::to_string(i + 1) + " of mode " + std::to_string(n) + " is " +
+             quoted_for_message(fitted[n][i]) + " in the tensor, but " + quoted_for_message(held_out[n][i]) +
+             " in the held-out entries; ingest them with the tensor as " +
+             option_name("IngestOptions.columns.labels_from") + ", which keeps the numbers of its labels");
+    }
+  }
+}
+
+void check_indices(const Tensor& tensor, const Tensor& entries) {
+  check_labels(tensor, entries);
+  for (std::size_t n = 0; n < tensor.summary().shape.size(); ++n) {
+    if (TensorChunks::of(tensor).reordering(n) == TensorChunks::of(entries).reordering(n)) continue;
+    refuse(option_name("validation") + ": mode " + std::to_string(n) +
+           " of the held-out entries is stored with other indices than that of the tensor; ingest both with " +
+           option_name("IngestOptions.reorder", "none"));
+  }
 }
 
 // Alternating least squares; a row of a mode minimises a quadratic of its own, by conjugate gradients from the old row.
@@ -87,7 +130,7 @@ class CpCompletion final : public FitMethod {
   std::vector<double> squares_;  // per mode, the sum over the factor's entries; empty before the first step
   double last_root_ = -1;        // of the objective after the last sweep; negative: none
 
-  std::optional<HeldOut> held_out_;
+  const Tensor* held_out_;   // or null
   double least_error_ = -1;  // on the held-out entries; negative: none yet
   double last_error_ = -1;
   std::size_t best_sweep_ = 0;  // of the least held-out error
@@ -98,19 +141,20 @@ CpCompletion::CpCompletion(const FitContext& context)
     : context_(context),
       rank_(static_cast<std::size_t>(context.options.rank)),
       ridge_(context.options.ridge * std::pow(mean_square_of(context.tensor.summary()), 1 - 1.0 / order())),
-      weights_(rank_, 1.0) {
-  if (completion().validation != nullptr) held_out_.emplace(*completion().validation, context.workers);
+      weights_(rank_, 1.0),
+      held_out_(completion().validation) {
+  if (held_out_ != nullptr) context.workers.add(TensorChunks::of(*held_out_));
 }
 
 void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& completion = std::get<CompletionMethod>(options.method);
   if (completion.cg_steps < 1) refuse(option_name("cg_steps") + " must be at least 1");
-  if (completion.validation != nullptr) HeldOut::check_shape(tensor, completion.validation->summary());
+  if (completion.validation != nullptr) check_shape(tensor, completion.validation->summary());
 }
 
 ConstantModel CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter&) {
   const auto& completion = std::get<CompletionMethod>(options.method);
-  if (completion.validation != nullptr) HeldOut::check_indices(tensor, *completion.validation);
+  if (completion.validation != nullptr) check_indices(tensor, *completion.validation);
   return {};
 }
 
@@ -122,8 +166,11 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape)});
   if (completion.validation == nullptr) return needs;
   needs.vectors.push_back(vector_of_all_modes(tensor));
-  needs.host_bytes = HeldOut::host_bytes(*completion.validation);
-  needs.slot_bytes = HeldOut::slot_bytes(*completion.validation);
+  const ChunkSource& entries = TensorChunks::of(*completion.validation);
+  const StreamPlan plan = WorkerGroup::plan_for(entries);
+  needs.host_bytes = static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
+                     measure_tensor(entries).table_bytes + entries.held_bytes();
+  needs.slot_bytes = plan.slot_bytes;
   needs.state_matrices = 1;
   return needs;
 }
@@ -167,7 +214,7 @@ void CpCompletion::run_step(SweepReport& report) {
   const double tolerance = tolerance_of(context_.options);
   report.converged = last_root_ >= 0 && tolerance > 0 && last_root_ - root <= tolerance * last_root_;
   last_root_ = root;
-  if (held_out_) validate(report);
+  if (held_out_ != nullptr) validate(report);
 }
 
 // Of the factors as they are: a sweep that is cut short leaves some of them.
@@ -208,7 +255,8 @@ bool CpCompletion::update_mode(int mode) {
 
 void CpCompletion::validate(SweepReport& report) {
   constexpr int most_rises = 2;
-  const double error = held_out_->error();
+  context_.workers.pass_over(TensorChunks::of(*held_out_), PassRequest({.rule = EntryRule::given}, 0));
+  const double error = std::sqrt(context_.workers.sum_of_terms() / static_cast<double>(held_out_->summary().nnz));
   report.validation_error = error;
   rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
   last_error_ = error;
@@ -233,7 +281,7 @@ MethodState CpCompletion::state() const {
                    least_error_,
                    static_cast<double>(rises_),
                    static_cast<double>(best_sweep_)};
-  if (held_out_) state.matrices = {"best"};
+  if (held_out_ != nullptr) state.matrices = {"best"};
   return state;
 }
 
@@ -246,7 +294,7 @@ void CpCompletion::restore(ResumedState& state) {
   state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
   context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   last_root_ = state.next_number("the root of the last objective", none_yet);
-  if (!held_out_ || !state.has_matrices()) return;
+  if (held_out_ == nullptr || !state.has_matrices()) return;
   last_error_ = state.next_number("the last error over held-out entries", none_yet);
   least_error_ = state.next_number("the least error over held-out entries", none_yet);
   rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
