@@ -29,9 +29,7 @@ CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptio
   return plan;
 }
 
-}  // namespace
-
-static void check_cluster(const DeclaredCluster& cluster) {
+void check_cluster(const DeclaredCluster& cluster) {
   constexpr std::int64_t most = 4096;  // processes, for each is planned by itself
   if (cluster.nodes < 1 || cluster.processes_per_node < 1 ||
       std::int64_t{cluster.nodes} * cluster.processes_per_node > most) {
@@ -41,6 +39,8 @@ static void check_cluster(const DeclaredCluster& cluster) {
     refuse("a network has a bandwidth above 0, and takes a time of at least 0 for a message");
   }
 }
+
+}  // namespace
 
 void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
   const std::uint64_t label_bytes =

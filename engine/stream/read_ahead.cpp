@@ -23,9 +23,11 @@ using Clock = std::chrono::steady_clock;
 // compute, as deep as there are slots.
 class ThreadedReads final : public ReadAhead {
  public:
-  ThreadedReads(ReadSetup setup, std::vector<std::uint64_t> chunks)
-      : setup_(std::move(setup)), chunks_(std::move(chunks)), views_(chunks_.size()), ready_(chunks_.size(), false) {
-    const auto wanted = std::min<std::size_t>(setup_.scratch.size(), chunks_.size());
+  ThreadedReads(ReadSetup setup, ReadOrder order)
+      : setup_(std::move(setup)), order_(std::move(order)), read_(setup_.slots) {
+    const std::size_t readers = setup_.scratch.size();
+    const std::size_t wanted = order_.queue != nullptr ? readers : std::min(readers, order_.own.size());
+    has_ended_ = wanted == 0;
     try {
       for (std::size_t reader = 0; reader < wanted; ++reader) threads_.emplace_back([this, reader] { work(reader); });
     } catch (const std::system_error&) {
@@ -42,20 +44,28 @@ class ThreadedReads final : public ReadAhead {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  ChunkView wait(std::size_t read) override {
+  std::optional<ReadChunk> wait() override {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ready_[read] || read >= failed_read_; });
-    if (!ready_[read]) std::rethrow_exception(failure_);
-    return views_[read];
+    for (;; ++submitted_) {
+      std::optional<Slot>& slot = read_[submitted_ % setup_.slots];
+      const auto is_over = [&] { return submitted_ >= failed_read_ || (has_ended_ && submitted_ >= next_); };
+      changed_.wait(lock, [&] { return slot.has_value() || is_over(); });
+      if (submitted_ >= failed_read_) std::rethrow_exception(failure_);
+      if (!slot) return std::nullopt;
+      if (*slot) return **slot;
+      slot.reset();
+    }
   }
 
   void submitted() override {
     const std::lock_guard lock(mutex_);
-    ++submitted_;
+    read_[submitted_++ % setup_.slots].reset();
     changed_.notify_all();
   }
 
  private:
+  using Slot = std::optional<ReadChunk>;  // none: no chunk was left for it
+
   void work(std::size_t reader) {
     for (std::optional<std::size_t> read = take(); read; read = take()) {
       try {
@@ -67,25 +77,30 @@ class ThreadedReads final : public ReadAhead {
   }
 
   void fill(std::size_t read, std::size_t reader) {
-    const std::uint64_t chunk = chunks_[read];
-    const std::span<std::byte> destination = setup_.destination(chunk, read % setup_.slots);
-    const auto begin = Clock::now();
-    const ChunkView view = setup_.tensor->read_chunk(chunk, destination, setup_.scratch[reader]);
-    setup_.ended(reader, chunk, begin, Clock::now());
+    const std::size_t slot = read % setup_.slots;
+    setup_.await_slot(slot);
+    Slot filled;
+    if (const std::optional<std::uint64_t> chunk = order_.take(read)) {
+      const std::optional<ChunkView> packed = order_.packed(*chunk);
+      filled = ReadChunk{*chunk, packed.value_or(ChunkView{}), slot};
+      if (!packed) {
+        const std::span<std::byte> destination = setup_.destination(*chunk, slot);
+        const auto begin = Clock::now();
+        filled->view = setup_.tensor->read_chunk(*chunk, destination, setup_.scratch[reader]);
+        setup_.ended(reader, *chunk, begin, Clock::now());
+      }
+    }
     const std::lock_guard lock(mutex_);
-    views_[read] = view;
-    ready_[read] = true;
+    has_ended_ |= !filled;
+    read_[slot].emplace(filled);
     changed_.notify_all();
   }
 
   // The next read, once its slot is free; none at the end of the pass or after a stop.
   std::optional<std::size_t> take() {
     std::unique_lock lock(mutex_);
-    if (stopped_ || next_ == chunks_.size()) return std::nullopt;
-    const std::size_t read = next_++;
-    const auto slot_is_free = [&] { return read < submitted_ + setup_.slots; };
-    changed_.wait(lock, [&] { return stopped_ || slot_is_free(); });
-    return slot_is_free() ? std::optional(read) : std::nullopt;
+    changed_.wait(lock, [&] { return stopped_ || has_ended_ || next_ < submitted_ + setup_.slots; });
+    return stopped_ || has_ended_ ? std::nullopt : std::optional(next_++);
   }
 
   void fail(std::size_t read, std::exception_ptr failure) {
@@ -105,14 +120,14 @@ class ThreadedReads final : public ReadAhead {
   }
 
   ReadSetup setup_;
-  std::vector<std::uint64_t> chunks_;
+  ReadOrder order_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<ChunkView> views_;
-  std::vector<bool> ready_;
+  std::vector<std::optional<Slot>> read_;  // per slot
   std::size_t next_ = 0;
   std::size_t submitted_ = 0;
   bool stopped_ = false;
+  bool has_ended_ = false;  // the order has no more
   std::size_t failed_read_ = std::numeric_limits<std::size_t>::max();  // the first failed read
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
@@ -123,22 +138,25 @@ constexpr std::size_t announced_reads = 4;
 
 class CooperativeReads final : public ReadAhead {
  public:
-  CooperativeReads(ReadSetup setup, std::vector<std::uint64_t> chunks, SideJobs& jobs)
-      : setup_(std::move(setup)), chunks_(std::move(chunks)), jobs_(&jobs) {
-    for (std::size_t read = 0; read < std::min(announced_reads, chunks_.size()); ++read) announce(read);
+  CooperativeReads(ReadSetup setup, ReadOrder order, SideJobs& jobs)
+      : setup_(std::move(setup)), order_(std::move(order)), jobs_(&jobs) {
+    for (std::size_t read = 0; read < announced_reads; ++read) announce(read);
   }
 
   // If the pass has failed, drops the remaining jobs, which refer to this object.
   ~CooperativeReads() override { jobs_->clear(); }
 
-  ChunkView wait(std::size_t read) override {
-    if (current_ == nullptr) start_next();
-    if (pieces_left_ > 0) jobs_->finish();
-    const ChunkView view = current_->finish();
-    setup_.ended(0, chunks_[read], begun_, ended_);
-    next_ = read + 1;
+  std::optional<ReadChunk> wait() override {
+    if (!taken_) start_next();
+    std::optional<ReadChunk> read = std::exchange(taken_, std::nullopt);
+    if (!read) return read;
+    if (current_ != nullptr) {
+      if (pieces_left_ > 0) jobs_->finish();
+      read->view = current_->finish();
+      setup_.ended(0, read->chunk, begun_, ended_);
+    }
     if (setup_.slots > 1) start_next();
-    return view;
+    return read;
   }
 
   void submitted() override {
@@ -146,14 +164,24 @@ class CooperativeReads final : public ReadAhead {
   }
 
  private:
-  void announce(std::size_t read) const { setup_.tensor->announce_read(chunks_[read]); }
+  void announce(std::size_t read) const {
+    const std::optional<std::uint64_t> chunk = order_.peek(read, next_);
+    if (chunk && !order_.packed(*chunk)) setup_.tensor->announce_read(*chunk);
+  }
 
   // Its slot is free: all earlier reads but at most one are submitted.
   void start_next() {
-    if (next_ == chunks_.size()) return;
-    if (next_ + announced_reads < chunks_.size()) announce(next_ + announced_reads);
-    const std::span<std::byte> destination = setup_.destination(chunks_[next_], next_ % setup_.slots);
-    current_ = setup_.tensor->begin_read(chunks_[next_], destination, setup_.scratch.front());
+    announce(next_ + announced_reads);
+    current_.reset();
+    const std::size_t slot = next_ % setup_.slots;
+    setup_.await_slot(slot);
+    const std::optional<std::uint64_t> chunk = order_.take(next_);
+    if (!chunk) return;
+    ++next_;
+    const std::optional<ChunkView> packed = order_.packed(*chunk);
+    taken_ = ReadChunk{*chunk, packed.value_or(ChunkView{}), slot};
+    if (packed) return;
+    current_ = setup_.tensor->begin_read(*chunk, setup_.destination(*chunk, slot), setup_.scratch.front());
     pieces_left_ = current_->pieces();
     has_begun_ = false;
     for (std::size_t piece = 0; piece < current_->pieces(); ++piece) {
@@ -168,10 +196,11 @@ class CooperativeReads final : public ReadAhead {
   }
 
   ReadSetup setup_;
-  std::vector<std::uint64_t> chunks_;
+  ReadOrder order_;
   SideJobs* jobs_;
   std::size_t next_ = 0;
-  std::unique_ptr<ChunkRead> current_;
+  std::optional<ReadChunk> taken_;      // not yet waited for
+  std::unique_ptr<ChunkRead> current_;  // of it, unless it lies packed in memory
   std::atomic<std::size_t> pieces_left_ = 0;
   std::atomic<bool> has_begun_ = false;
   Clock::time_point begun_;
@@ -180,13 +209,26 @@ class CooperativeReads final : public ReadAhead {
 
 }  // namespace
 
-std::unique_ptr<ReadAhead> read_by_threads(const ReadSetup& setup, std::vector<std::uint64_t> chunks) {
-  return std::make_unique<ThreadedReads>(setup, std::move(chunks));
+std::optional<std::uint64_t> ReadOrder::take(std::size_t read) const {
+  if (read < own.size()) return own[read];
+  return queue == nullptr ? std::nullopt : queue->take(worker);
 }
 
-std::unique_ptr<ReadAhead> read_cooperatively(const ReadSetup& setup, std::vector<std::uint64_t> chunks,
-                                              SideJobs& jobs) {
-  return std::make_unique<CooperativeReads>(setup, std::move(chunks), jobs);
+std::optional<std::uint64_t> ReadOrder::peek(std::size_t read, std::size_t next) const {
+  if (read < own.size()) return own[read];
+  return queue == nullptr ? std::nullopt : queue->peek(worker, read - std::max(next, own.size()));
+}
+
+std::optional<ChunkView> ReadOrder::packed(std::uint64_t chunk) const {
+  return queue == nullptr ? std::nullopt : queue->packed(chunk);
+}
+
+std::unique_ptr<ReadAhead> read_by_threads(const ReadSetup& setup, ReadOrder order) {
+  return std::make_unique<ThreadedReads>(setup, std::move(order));
+}
+
+std::unique_ptr<ReadAhead> read_cooperatively(const ReadSetup& setup, ReadOrder order, SideJobs& jobs) {
+  return std::make_unique<CooperativeReads>(setup, std::move(order), jobs);
 }
 
 }  // namespace blco

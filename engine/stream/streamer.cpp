@@ -10,37 +10,42 @@
 namespace blco {
 
 Streamer::Streamer(const ChunkSource& tensor, const StreamPlan& plan, Backend& backend, SideJobs* jobs,
-                   TraceSink* trace, ProgressMeter* meter)
+                   TraceSink* trace, ProgressMeter* meter, const QueueShare& share)
     : tensor_(&tensor),
       plan_(plan),
       backend_(&backend),
       jobs_(jobs),
       trace_(trace),
       meter_(meter),
+      share_(share),
       residents_(plan.tiers.size()) {
   for (int slot = 0; slot < plan.slots; ++slot) slots_.push_back(backend.allocate_host(plan.slot_bytes));
   scratch_.assign(static_cast<std::size_t>(plan.readers),
                   std::vector<std::byte>(plan.scratch_bytes + plan.direct_bytes));
   allocate_packed();
+  for (std::uint64_t chunk = 0; share_.queue != nullptr && chunk < plan_.tiers.size(); ++chunk) {
+    if (plan_.tiers[chunk] == Tier::streamed) share_.queue->add(share_.worker, share_.first + chunk);
+  }
 }
 
 void Streamer::allocate_packed() {
   std::vector<std::uint64_t> bytes(plan_.tiers.size());
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
-    if (plan_.tiers[chunk] == Tier::packed) bytes[chunk] = tensor_->buffer_bytes(chunk);
+    if (plan_.tiers[chunk] == Tier::packed) bytes[chunk] = tensor_->buffer_bytes(share_.first + chunk);
   }
   packed_.emplace(*backend_, bytes);
   plan_.shortage = packed_->shortage();
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
-    plan_.disk_bytes_per_pass += tensor_->stored_bytes(chunk) * static_cast<std::uint64_t>(backend_->slabs());
+    plan_.disk_bytes_per_pass += tensor_->stored_bytes(share_.first + chunk) * static_cast<std::uint64_t>(backend_->slabs());
     plan_.demoted_bytes += mapped_bytes(bytes[chunk]);
     ++plan_.demoted_chunks;
   }
 }
 
 Streamer::~Streamer() {
+  if (share_.queue != nullptr) share_.queue->remove_all_of(share_.worker);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     try {
       backend_->wait_slot(static_cast<int>(slot));
@@ -58,13 +63,20 @@ void Streamer::pass(const PassRequest& request, Direction direction) {
 }
 
 void Streamer::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
+  std::vector<std::uint64_t> own;
+  for (const std::uint64_t chunk : chunks) {
+    if (share_.queue == nullptr || !share_.queue->contains(share_.first + chunk)) own.push_back(share_.first + chunk);
+  }
+  std::vector<std::uint64_t> drawn;
   try {
     PassRequest of_slab = request;
-    for (; of_slab.slab < backend_->slabs(); ++of_slab.slab) run_pass(of_slab, chunks);
+    for (; of_slab.slab < backend_->slabs(); ++of_slab.slab) run_pass(of_slab, own, drawn);
   } catch (...) {
+    if (share_.queue != nullptr) share_.queue->close();
     drain();
     throw;
   }
+  expected_ = drawn.size();
 }
 
 // Waits for copies in flight, which read the slots and the packed chunks; a finished pass has none.
@@ -76,56 +88,83 @@ void Streamer::drain() noexcept {
   }
 }
 
-void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
-  std::vector<std::uint64_t> reads;
-  for (const std::uint64_t chunk : chunks) {
-    if (needs_read(chunk)) reads.push_back(chunk);
+void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_t> own,
+                        std::vector<std::uint64_t>& drawn) {
+  ReadOrder order{.worker = share_.worker};
+  for (const std::uint64_t chunk : own) {
+    if (!resident(chunk)) order.own.push_back(chunk);
+  }
+  const std::size_t own_reads = order.own.size();
+  if (request.slab == 0) {
+    order.queue = share_.queue;
+  } else {
+    order.own.insert(order.own.end(), drawn.begin(), drawn.end());
   }
 
   const auto pass_begin = std::chrono::steady_clock::now();
-  const std::unique_ptr<ReadAhead> read_ahead = read(std::move(reads));
-  std::size_t reads_taken = 0;
-  backend_->begin_pass(request);
-  for (const std::uint64_t chunk : chunks) {
-    const std::uint64_t nnz = tensor_->info().nnz_of_chunk(chunk);
-    if (!needs_read(chunk)) {
-      backend_->submit_resident(*residents_[chunk]);
-      if (meter_ != nullptr) meter_->advance(nnz, 0);
-      continue;
-    }
+  const std::unique_ptr<ReadAhead> read_ahead = read(std::move(order));
+  std::size_t reads = 0;
+  const auto submit_next = [&] {
     const auto wait_begin = std::chrono::steady_clock::now();
-    const ChunkView view = read_ahead->wait(reads_taken);
-    trace("caller", "wait for a read", wait_begin, chunk, 0);
-    submit_read(chunk, reads_taken++ % slots_.size(), view);
+    const std::optional<ReadChunk> next = read_ahead->wait();
+    if (!next) return false;
+    trace("caller", "wait for a read", wait_begin, next->chunk, 0);
+    if (++reads > own_reads && request.slab == 0) drawn.push_back(next->chunk);
+    submit_read(*next);
     read_ahead->submitted();
-    if (meter_ != nullptr) meter_->advance(nnz, tensor_->stored_bytes(chunk));
+    return true;
+  };
+  backend_->begin_pass(request);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (const std::optional<ResidentId> id = resident(own[i])) {
+      backend_->submit_resident(*id);
+      if (meter_ != nullptr) meter_->advance(tensor_->info().nnz_of_chunk(own[i]), 0);
+    } else {
+      submit_next();
+    }
+    // What is drawn is spread among those that stay, so that reading overlaps with computing.
+    while (own_reads == 0 && reads * own.size() < expected_ * (i + 1) && submit_next()) {
+    }
+  }
+  while (submit_next()) {
   }
   backend_->finish_pass();
   const int mode = request.only_mode();
   trace("passes", mode < 0 ? "several modes" : "mode " + std::to_string(mode), pass_begin, 0, 0);
 }
 
-std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
+std::unique_ptr<ReadAhead> Streamer::read(ReadOrder order) {
   ReadSetup setup{tensor_, slots_.size(), scratch_};
+  setup.await_slot = [this](std::size_t slot) { backend_->wait_slot(static_cast<int>(slot)); };
   setup.destination = [this](std::uint64_t chunk, std::size_t slot) {
-    backend_->wait_slot(static_cast<int>(slot));
-    const std::span<std::byte> own = packed_->of(chunk);
-    return own.empty() ? slots_[slot]->bytes() : own;
+    const bool has_place = is_own(chunk) && !packed_->of(chunk - share_.first).empty();
+    return has_place ? packed_->of(chunk - share_.first) : slots_[slot]->bytes();
   };
   setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin, TraceTime end) {
     if (trace_ == nullptr) return;
     trace_->add({"reader " + std::to_string(reader), "read", begin, end, chunk, tensor_->stored_bytes(chunk)});
   };
-  return jobs_ != nullptr ? read_cooperatively(setup, std::move(chunks), *jobs_)
-                          : read_by_threads(setup, std::move(chunks));
+  return jobs_ != nullptr ? read_cooperatively(setup, std::move(order), *jobs_)
+                          : read_by_threads(setup, std::move(order));
 }
 
-void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {
-  const auto slot = static_cast<int>(at);
-  bytes_read_ += tensor_->stored_bytes(chunk);
-  if (plan_.tiers[chunk] == Tier::streamed) return backend_->submit(slot, view);
-  residents_[chunk] = backend_->keep(slot, view, plan_.tiers[chunk]);
-  backend_->submit_resident(*residents_[chunk]);
+void Streamer::submit_read(const ReadChunk& read) {
+  const auto slot = static_cast<int>(read.slot);
+  const std::uint64_t chunk = read.chunk;
+  const bool is_packed = share_.queue != nullptr && share_.queue->packed(chunk);
+  const std::uint64_t bytes = is_packed ? 0 : tensor_->stored_bytes(chunk);
+  bytes_read_ += bytes;
+  if (tier(chunk) == Tier::streamed || is_packed) {
+    backend_->submit(slot, read.view);
+  } else if (share_.queue != nullptr && tier(chunk) == Tier::packed) {
+    backend_->submit(slot, read.view);
+    share_.queue->add(share_.worker, chunk, read.view);
+  } else {
+    std::optional<ResidentId>& id = residents_[chunk - share_.first];
+    id = backend_->keep(slot, read.view, tier(chunk));
+    backend_->submit_resident(*id);
+  }
+  if (meter_ != nullptr) meter_->advance(read.view.nnz, bytes);
 }
 
 void Streamer::trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,

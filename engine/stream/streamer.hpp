@@ -30,14 +30,22 @@ inline Direction direction_of(const PassRequest& request, std::uint64_t number) 
   return forward ? Direction::forward : Direction::backward;
 }
 
+// Of a worker that shares chunks with others of its process: `first` is the first of its own.
+struct QueueShare {
+  ChunkQueue* queue = nullptr;  // none: all chunks are its own
+  std::size_t worker = 0;
+  std::uint64_t first = 0;
+};
+
 class Streamer {
  public:
   // Allocates the slots and the room for packed chunks; plan() says which of these have to be streamed because the
   // backend gives no more memory. Arguments but the plan must outlive the streamer. With `jobs`, the executor of a
-  // backend that computes on the host, chunks are read between its tasks; without, by reader threads.
+  // backend that computes on the host, chunks are read between its tasks; without, by reader threads. With a queue,
+  // `tensor` is all of it; of the plan's chunks, those that are streamed or packed go to the queue.
   Streamer(const ChunkSource& tensor, const StreamPlan& plan, Backend& backend, SideJobs* jobs = nullptr,
-           TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
-  // Waits for copies from the slots.
+           TraceSink* trace = nullptr, ProgressMeter* meter = nullptr, const QueueShare& share = {});
+  // Waits for copies from the slots. No other worker may be in a pass.
   ~Streamer();
   Streamer(const Streamer&) = delete;
   Streamer& operator=(const Streamer&) = delete;
@@ -46,7 +54,8 @@ class Streamer {
   // `direction`, whatever their tier. If a stage fails, its error is thrown after reads and copies in flight have
   // ended. The meter counts every chunk, and ends the pass by throwing.
   void pass(const PassRequest& request, Direction direction);
-  // Same, with some chunks only, each once, in the order given.
+  // Same, with some chunks only, each once, in the order given. With a queue, a worker takes from that what it can
+  // beside those that stay with it, and these are spread over the pass.
   void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
 
   // The given plan, and what became of it.
@@ -58,11 +67,16 @@ class Streamer {
   using TraceTime = std::chrono::steady_clock::time_point;
 
   void allocate_packed();
-  void run_pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
+  // The first slab of a pass takes `drawn` from the queue.
+  void run_pass(const PassRequest& request, std::span<const std::uint64_t> own, std::vector<std::uint64_t>& drawn);
   void drain() noexcept;
-  bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].has_value(); }
-  std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
-  void submit_read(std::uint64_t chunk, std::size_t slot, const ChunkView& view);
+  std::optional<ResidentId> resident(std::uint64_t chunk) const {
+    return is_own(chunk) ? residents_[chunk - share_.first] : std::nullopt;
+  }
+  bool is_own(std::uint64_t chunk) const { return chunk >= share_.first && chunk - share_.first < residents_.size(); }
+  Tier tier(std::uint64_t chunk) const { return is_own(chunk) ? plan_.tiers[chunk - share_.first] : Tier::streamed; }
+  std::unique_ptr<ReadAhead> read(ReadOrder order);
+  void submit_read(const ReadChunk& read);
   void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
              std::uint64_t bytes) const;
 
@@ -72,10 +86,12 @@ class Streamer {
   SideJobs* jobs_;
   TraceSink* trace_;
   ProgressMeter* meter_;
+  QueueShare share_;
+  std::size_t expected_ = 0;  // chunks taken from the queue in the last pass
   std::vector<std::unique_ptr<HostBuffer>> slots_;
   std::optional<PackedMemory> packed_;
   std::vector<std::vector<std::byte>> scratch_;       // per reader
-  std::vector<std::optional<ResidentId>> residents_;  // per chunk; set once it has been read, if it stays
+  std::vector<std::optional<ResidentId>> residents_;  // per chunk of the plan; set once it has been read, if it stays
   std::uint64_t bytes_read_ = 0;
 };
 

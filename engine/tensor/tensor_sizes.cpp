@@ -22,8 +22,12 @@ std::uint64_t largest_of(const std::vector<ChunkSizes>& chunks, std::uint64_t Ch
 
 }  // namespace
 
-std::uint64_t TensorSizes::largest_buffer() const { return largest_of(chunks, &ChunkSizes::buffer_bytes); }
-std::uint64_t TensorSizes::largest_scratch() const { return largest_of(chunks, &ChunkSizes::scratch_bytes); }
+std::uint64_t TensorSizes::largest_buffer() const {
+  return std::max(others.buffer_bytes, largest_of(chunks, &ChunkSizes::buffer_bytes));
+}
+std::uint64_t TensorSizes::largest_scratch() const {
+  return std::max(others.scratch_bytes, largest_of(chunks, &ChunkSizes::scratch_bytes));
+}
 std::uint64_t TensorSizes::buffer_bytes() const { return sum_of(chunks, &ChunkSizes::buffer_bytes); }
 std::uint64_t TensorSizes::nnz() const { return sum_of(chunks, &ChunkSizes::nnz); }
 

@@ -19,6 +19,7 @@ struct ChunkSizes {
 struct TensorSizes {
   std::vector<ChunkSizes> chunks;
   std::uint64_t table_bytes = 0;  // of the chunk table in memory
+  ChunkSizes others = {};         // buffer and scratch of further chunks that are read, but do not stay
 
   std::uint64_t largest_buffer() const;
   std::uint64_t largest_scratch() const;

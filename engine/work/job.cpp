@@ -80,6 +80,7 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   needs.backend.all_outputs = order.all_outputs;
   needs.backend.loss_passes = order.loss_passes;
   needs.of_thread = order.of_thread;
+  needs.draws = order.draws;
   needs.may_slab = true;
   if (order.single_pass) needs.best_tier = Tier::streamed;
   return needs;
@@ -99,6 +100,12 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   needs_.budget_bytes = job_budget(whole);
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
+  auto* const of_threads = dynamic_cast<ThreadPeers*>(peers_);
+  if (of_threads != nullptr && peers_->size() > 1 && !compute.deterministic) {
+    queue_ = &of_threads->queue();
+    const TensorSizes all = measure_tensor(TensorChunks::of(tensor));
+    sizes_.others = {.buffer_bytes = all.largest_buffer(), .scratch_bytes = all.largest_scratch()};
+  }
   choose_device(compute);
   choose_slabs();
   if (peers_ != nullptr) {
@@ -119,6 +126,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   } else {
     plan_ = make_plan(sizes_, needs_);
   }
+  if (peers_ != nullptr && peers_->rank() == 0) needs_.draws = queue_ != nullptr && has_chunks_to_share();
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
 }
@@ -238,11 +246,23 @@ bool Job::is_cache_of_use() const {
   return plan_.disk_bytes_per_pass / min_cached_share <= left;
 }
 
+bool Job::has_chunks_to_share() const {
+  const auto to_share = [](Tier tier) { return tier == Tier::streamed || tier == Tier::packed; };
+  return std::ranges::any_of(plan_.tiers, to_share) ||
+         std::ranges::any_of(others_, [](const CpdPlan& of) { return of.streamed_chunks + of.packed_chunks > 0; });
+}
+
 std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   if (is_cache_of_use()) plan_.direct_bytes = 0;
   // A GPU leaves the CPU's threads free to read; otherwise those that compute also read.
   SideJobs* const jobs = gpu_ ? nullptr : &side_jobs_;
-  auto streamer = std::make_unique<Streamer>(chunks(), plan_, backend(), jobs, trace_.get(), meter);
+  QueueShare share;
+  if (needs_.draws) {
+    const std::uint64_t all = TensorChunks::of(*tensor_).info().chunk_count();
+    share = {queue_, static_cast<std::size_t>(peers_->rank()), chunk_range(all, peers_->rank(), *peers_).begin};
+  }
+  const ChunkSource& source = needs_.draws ? TensorChunks::of(*tensor_) : chunks();
+  auto streamer = std::make_unique<Streamer>(source, plan_, backend(), jobs, trace_.get(), meter, share);
   static_cast<StreamPlan&>(plan_) = streamer->plan();
   plan_.planned_bytes -= std::min(plan_.planned_bytes, plan_.demoted_bytes);
   return streamer;
@@ -264,6 +284,7 @@ std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter, TouchedRows
     meter->count_share(needs_.kind->slabs() * share);
   }
   begin_peers();
+  if (needs_.draws && peers_->rank() == 0) workers->share(*queue_);
   workers->add_peers(std::exchange(begun_, {}), TensorChunks::of(*tensor_), needs_.backend.rank, rows);
   return workers;
 }
@@ -279,7 +300,8 @@ JobOrder Job::order() const {
                  .loss_passes = needs_.backend.loss_passes,
                  .deterministic = needs_.deterministic,
                  .single_pass = needs_.best_tier == Tier::streamed,
-                 .of_thread = threads_ != nullptr || needs_.of_thread};
+                 .of_thread = threads_ != nullptr || needs_.of_thread,
+                 .draws = needs_.draws};
   std::strncpy(order.version.data(), version_string, order.version.size() - 1);
   return order;
 }

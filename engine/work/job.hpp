@@ -68,6 +68,8 @@ class Job {
 
  private:
   bool is_cache_of_use() const;
+  // Whether a plan leaves chunks to all workers.
+  bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
   void choose_slabs();
   void plan_devices();
@@ -75,6 +77,7 @@ class Job {
   const Tensor* tensor_;
   std::unique_ptr<ServingThreads> threads_;  // the other devices at work; null: none
   Peers* peers_;                             // null: none
+  ChunkQueue* queue_ = nullptr;              // of workers that share chunks
   std::optional<ChunkShare> share_;          // of several workers
   ThreadPool pool_;
   SideJobs side_jobs_;

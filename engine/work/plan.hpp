@@ -27,6 +27,7 @@ struct JobNeeds {
   std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
   bool of_thread = false;                // of a worker in the process of rank 0, whose job counts a tensor in memory
+  bool draws = false;          // takes chunks of other workers of the process, and so needs all rows
   bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
   bool want_previous = false;  // keep the factors before each update, if there is room
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.

@@ -26,8 +26,12 @@ class ServedJob {
   ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
       : shape_(tensor.shape()), columns_(order.columns), job_(tensor, compute, needs_of(tensor, order)), rows_(shape_) {
     job_.begin_peers();
-    if (!order.single_pass && !known) known = TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
-    rows_ = known ? *known : TouchedRows::between_bounds(job_.chunks());
+    if (order.draws) {
+      rows_ = TouchedRows::all(shape_);
+    } else {
+      if (!order.single_pass && !known) known = TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
+      rows_ = known ? *known : TouchedRows::between_bounds(job_.chunks());
+    }
     job_.make_backend();
     workers_ = job_.make_workers(nullptr, &rows_);
   }

@@ -53,10 +53,13 @@ class ServingThreads::Mail {
   std::exception_ptr failure_;
 };
 
-class ServingThreads::Peer final : public Peers {
+class ServingThreads::Peer final : public ThreadPeers {
  public:
-  Peer(Mail& mail, const std::vector<ThreadWorker>& workers, std::size_t rank)
-      : mail_(&mail), workers_(&workers), rank_(static_cast<int>(rank)) {}
+  Peer(ServingThreads& threads, std::size_t rank)
+      : mail_(threads.mail_.get()),
+        queue_(&threads.queue_),
+        workers_(&threads.workers_),
+        rank_(static_cast<int>(rank)) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(workers_->size()); }
@@ -65,17 +68,19 @@ class ServingThreads::Peer final : public Peers {
   std::string name(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].name; }
   void send(int to, std::span<const std::byte> message) override { mail_->put(rank_, to, message); }
   std::vector<std::byte> receive(int from) override { return mail_->take(from, rank_); }
+  ChunkQueue& queue() override { return *queue_; }
 
  private:
   Mail* mail_;
+  ChunkQueue* queue_;
   const std::vector<ThreadWorker>* workers_;
   int rank_;
 };
 
 ServingThreads::ServingThreads(std::vector<ThreadWorker> workers)
-    : workers_(std::move(workers)), mail_(std::make_unique<Mail>()) {
+    : workers_(std::move(workers)), mail_(std::make_unique<Mail>()), queue_(workers_.size()) {
   for (std::size_t rank = 0; rank < size(); ++rank) {
-    peers_.push_back(std::make_unique<Peer>(*mail_, workers_, rank));
+    peers_.push_back(std::make_unique<Peer>(*this, rank));
     workers_[rank].compute.peers = peers_.back().get();
   }
 }

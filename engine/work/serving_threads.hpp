@@ -9,12 +9,20 @@
 #include <thread>
 #include <vector>
 
+#include "engine/stream/chunk_queue.hpp"
+
 namespace blco {
 
 struct ThreadWorker {
   Compute compute;
   std::string name;  // in messages
   double share = 1;  // of the chunks, beside the others'
+};
+
+// Workers of one process, which share chunks.
+class ThreadPeers : public Peers {
+ public:
+  virtual ChunkQueue& queue() = 0;
 };
 
 class ServingThreads {
@@ -44,6 +52,7 @@ class ServingThreads {
 
   std::vector<ThreadWorker> workers_;
   std::unique_ptr<Mail> mail_;
+  ChunkQueue queue_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<std::thread> threads_;
 };

@@ -60,6 +60,15 @@ TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
   return rows;
 }
 
+TouchedRows TouchedRows::all(const std::vector<std::uint64_t>& shape) {
+  TouchedRows rows(shape);
+  std::ranges::fill(rows.words_, ~std::uint64_t{0});
+  for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+    if (shape[mode] % 64 != 0) rows.words_[rows.first_words_[mode + 1] - 1] >>= 64 - shape[mode] % 64;
+  }
+  return rows;
+}
+
 void TouchedRows::add(const TouchedRows& others) {
   for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
 }

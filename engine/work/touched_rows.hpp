@@ -22,6 +22,7 @@ class TouchedRows {
   // Those of the nonzeros, which are read once; or, without reading them, all between the bounds of the chunks.
   static TouchedRows of_nonzeros(const ChunkSource& chunks, ThreadPool& pool);
   static TouchedRows between_bounds(const ChunkSource& chunks);
+  static TouchedRows all(const std::vector<std::uint64_t>& shape);
 
   static std::uint64_t bytes(const std::vector<std::uint64_t>& shape);
 

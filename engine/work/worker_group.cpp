@@ -1,5 +1,7 @@
 #include "engine/work/worker_group.hpp"
 
+#include <numeric>
+
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {
@@ -21,10 +23,15 @@ void WorkerGroup::add_peers(std::vector<std::unique_ptr<RemoteWorker>> peers, co
 
 void WorkerGroup::pass(const PassRequest& request) {
   const Direction direction = direction_of(request, request.is_mttkrp() ? 0 : next_++);
-  pass(PassOrder{.request = request, .forward = direction == Direction::forward}, {});
+  const PassOrder order{.request = request, .forward = direction == Direction::forward};
+  std::vector<std::uint64_t> all(queue_ != nullptr ? chunk_count_ : 0);
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  begin_queue(all, order.forward);
+  pass(order, {});
 }
 
 void WorkerGroup::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
+  begin_queue(chunks, /*forward=*/true);
   pass(PassOrder{.request = request, .some_chunks = true}, chunks);
 }
 

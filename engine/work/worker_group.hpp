@@ -30,6 +30,8 @@ class WorkerGroup {
   // from that. Adds the rows of their chunks to `rows`, unless that is null.
   void add_peers(std::vector<std::unique_ptr<RemoteWorker>> peers, const ChunkSource& tensor, int columns,
                  TouchedRows* rows);
+  // For rank 0: what workers share in each pass.
+  void share(ChunkQueue& queue) { queue_ = &queue; }
 
   // Runs a pass over the tensor.
   void pass(const PassRequest& request);
@@ -65,6 +67,9 @@ class WorkerGroup {
   Executor& executor() { return *executor_; }
 
  private:
+  void begin_queue(std::span<const std::uint64_t> chunks, bool forward) {
+    if (queue_ != nullptr) queue_->begin(chunks, forward);
+  }
   void pass_here(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Waits for the first so many, and throws the first failure; `is_lost`: the pass has failed here.
   void await_pass_of_peers(std::size_t begun, ModeSet outputs, bool is_lost);
@@ -75,6 +80,7 @@ class WorkerGroup {
   std::map<const ChunkSource*, std::unique_ptr<Streamer>> others_;
   Executor* executor_;
   std::uint64_t chunk_count_;
+  ChunkQueue* queue_ = nullptr;
   std::vector<std::unique_ptr<RemoteWorker>> peers_;  // by rank
   std::vector<std::uint64_t> shape_;                  // with peers
   int columns_ = 0;                                   // with peers

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
 #include <blco/tucker.hpp>
@@ -85,7 +86,7 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));
 }
 
-// The CPU leads a device, and a device the CPU, or another device.
+// The CPU leads a device, and a device the CPU, or another device; with room for all chunks, and for none.
 TEST_P(CudaMethods, ShareThePassesWithOtherDevices) {
   simt::set_device({.count = 2});
   const double expected = objective_of(fit_cpd(*tensor_, on({"cpu"})));
@@ -94,6 +95,11 @@ TEST_P(CudaMethods, ShareThePassesWithOtherDevices) {
   for (const std::vector<std::string>& devices : lists) {
     CpdOptions options = on({});
     options.compute.devices = devices;
+    EXPECT_NEAR(objective_of(fit_cpd(*tensor_, options)), expected, GetParam().tolerance * std::abs(expected));
+    const CpdPlan ample = plan_cpd(*tensor_, options);
+    options.compute.memory.device_bytes = std::max(ample.device_minimum_bytes, ample.others[0].device_minimum_bytes);
+    EXPECT_NEAR(objective_of(fit_cpd(*tensor_, options)), expected, GetParam().tolerance * std::abs(expected));
+    options.compute.memory.host_bytes = plan_cpd(*tensor_, options).minimum_bytes;
     EXPECT_NEAR(objective_of(fit_cpd(*tensor_, options)), expected, GetParam().tolerance * std::abs(expected));
   }
 }

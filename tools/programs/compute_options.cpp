@@ -6,8 +6,9 @@ void add_compute_options(CommandLine& line, Compute& compute) {
   line.add("--devices", compute.devices, parse_names,
            {"LIST",
             "Where to compute: cpu, cuda, or devices of this machine that share each pass: cpu, cuda:0, cuda:1 and so "
-            "on, or all; the first also updates the factors. A GPU takes 12 times as many of the chunks as the CPU unless shares are given, such "
-            "as cpu=1,cuda:0=20. --memory and --threads are of all devices, --device-memory of each GPU",
+            "on, or all; the first also updates the factors. A GPU begins with 12 times as many of the chunks as the "
+            "CPU unless shares are given, such as cpu=1,cuda:0=20. --memory and --threads are of all devices, "
+            "--device-memory of each GPU",
             "the GPU if there is one and this build supports it, else the CPU"});
   line.add_threads(compute.threads);
   line.add_size(

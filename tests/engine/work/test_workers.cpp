@@ -86,6 +86,32 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   }
 }
 
+// Threads of one process, which share what is read in each pass or lies packed in memory.
+TEST_P(WorkersOfEveryMethod, GiveTheModelOfOneFromOneQueue) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
+  CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
+  options.compute.threads = 1;
+  const CpdModel alone = fit_cpd(tensor, options);
+  for (const std::uint64_t more_bytes : {0, 40'000}) {
+    for (const std::vector<double>& shares : {std::vector<double>{1, 1}, {4, 2, 0.01}}) {
+      std::vector<ThreadWorker> workers;
+      for (const double share : shares) workers.push_back({{.threads = 2}, "a worker", share});
+      ServingThreads threads(workers);
+      options.compute.peers = &threads.lead();
+      options.compute.memory.host_bytes = 0;
+      options.compute.memory.host_bytes = plan_cpd(tensor, options).minimum_bytes + more_bytes;
+      const CpdPlan plan = plan_cpd(tensor, options);
+      ASSERT_GT(plan.streamed_chunks + plan.packed_chunks, 0);
+      for (std::size_t rank = 1; rank < shares.size(); ++rank) threads.compute(rank).memory = options.compute.memory;
+      threads.serve(tensor);
+      expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, WorkersOfEveryMethod, testing::ValuesIn(every_method()),
                          [](const auto& test) { return test.param.name; });
 
