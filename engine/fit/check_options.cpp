@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <variant>
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
@@ -66,6 +67,10 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   check_computing(options.rank, options.compute);
   check_end(max_sweeps_of(options), tolerance_of(options), options.time_limit_seconds);
   if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
+  if (options.start == Start::nvecs && !std::holds_alternative<AlsMethod>(options.method)) {
+    refuse(option_name("start", "nvecs") +
+           " goes with the method als only, which minimises squares over all cells, as these vectors do; leave it out");
+  }
   if ((options.start == Start::centered || options.start == Start::normal) && !takes_any_start(options.method)) {
     refuse(option_name("start") +
            " takes other starts than uniform with the methods complete and als only, and there " +

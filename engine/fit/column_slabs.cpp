@@ -1,13 +1,17 @@
 #include "engine/fit/column_slabs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/device_list.hpp"
 #include "kernels/part_ranges.hpp"
+#include "kernels/tall_matrices.hpp"
 
 namespace blco {
 namespace {
@@ -18,6 +22,14 @@ constexpr std::uint64_t max_slab = 64;
 constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 }  // namespace
+
+JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, std::uint64_t caller_bytes,
+                    const StopPoll& stop) {
+  JobNeeds needs = needs_of(tensor, columns, precision);
+  needs.caller_bytes += caller_bytes + 2 * block_numbers * sizeof(double);
+  needs.backend.stop = stop;
+  return needs;
+}
 
 SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
                  const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
@@ -36,10 +48,8 @@ SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t cho
 
 bool SlabJob::make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
                    std::uint64_t caller_bytes, const StopPoll& stop, const std::string& smaller, bool is_last) {
-  JobNeeds needs = needs_of(tensor, rank, compute.precision);
-  needs.caller_bytes += caller_bytes + 2 * block_numbers * sizeof(double);
+  JobNeeds needs = slab_needs(tensor, rank, compute.precision, caller_bytes, stop);
   needs.backend.columns = columns;
-  needs.backend.stop = stop;
   needs.smaller = smaller;
   try {
     job = std::make_unique<Job>(tensor, compute, needs);
@@ -70,28 +80,28 @@ std::uint64_t ColumnChoices::column(std::size_t mode, std::uint64_t choice, std:
   return choice % columns_[other];
 }
 
-ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
-                         ProgressMeter& meter)
+ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, Job& job,
+                         std::uint64_t slab, ProgressMeter& meter)
     : tensor_(&TensorChunks::of(tensor)),
       matrices_(&matrices),
       columns_(columns.begin(), columns.end()),
       choices_(tensor.shape(), columns),
-      slab_(job.slab),
-      backend_(&job.job->backend()),
-      is_on_device_(job.job->has_factors_on_device()),
-      rows_(*tensor_, *backend_, static_cast<int>(job.slab), is_on_device_),
-      workers_(job.job->make_workers(&meter)),
+      slab_(slab),
+      meter_(&meter),
+      backend_(&job.backend()),
+      is_on_device_(job.has_factors_on_device()),
+      rows_(*tensor_, *backend_, static_cast<int>(slab), is_on_device_),
+      workers_(job.make_workers(&meter)),
       loaded_(columns.size()) {}
 
 std::vector<double> ColumnSlabs::unfold(std::size_t mode) {
   if (slab_ == 0) return kronecker(mode);
   const std::uint64_t choices = choices_.count(mode);
-  const std::uint64_t length = (*matrices_)[mode].size() / columns_[mode];
-  std::vector<double> unfolding(static_cast<std::size_t>(length * choices));
+  std::vector<double> unfolding(static_cast<std::size_t>(length(mode) * choices));
   for (std::uint64_t first = 0; first < choices; first += slab_) {
     const std::span<const double> output = pass(mode, first);
     const std::uint64_t count = std::min(slab_, choices - first);
-    for (std::uint64_t i = 0; i < length; ++i) {
+    for (std::uint64_t i = 0; i < length(mode); ++i) {
       std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(i * slab_), count,
                   unfolding.begin() + static_cast<std::ptrdiff_t>(i * choices + first));
     }
@@ -114,12 +124,11 @@ std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
       if (other != mode) places[choice] = places[choice] * columns_[other] + choices_.column(mode, choice, other);
     }
   }
-  const std::uint64_t length = (*matrices_)[mode].size() / columns_[mode];
-  std::vector<double> unfolding(static_cast<std::size_t>(length * choices));
+  std::vector<double> unfolding(static_cast<std::size_t>(length(mode) * choices));
   std::vector<double> block;
   const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / choices);
-  for (std::uint64_t row = 0; row < length; row += block_rows) {
-    block.resize(static_cast<std::size_t>(std::min(block_rows, length - row) * choices));
+  for (std::uint64_t row = 0; row < length(mode); row += block_rows) {
+    block.resize(static_cast<std::size_t>(std::min(block_rows, length(mode) - row) * choices));
     backend_->read_output(static_cast<int>(mode), row, block);
     double* const to = unfolding.data() + row * choices;
     for (std::size_t start = 0; start < block.size(); start += choices) {
@@ -144,15 +153,30 @@ std::span<const double> ColumnSlabs::pass(std::size_t mode, std::uint64_t first)
   return output_of_pass(mode);
 }
 
+ColumnSlabs::Matrices ColumnSlabs::sample_vectors(std::uint64_t seed, Executor& executor) {
+  meter_->begin({.name = "start", .nonzeros = tensor_->info().nnz * columns_.size()});
+  Matrices vectors;
+  for (std::size_t mode = 0; mode < columns_.size(); ++mode) {
+    const std::span<const double> numbers = sample(mode, seed);
+    if (!std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); })) {
+      refuse("a sample of mode " + std::to_string(mode) +
+             " is not finite: the values are too large; scale them down, or use " + option_name("precision", "f64"));
+    }
+    const auto count = static_cast<int>(std::min(columns_[mode], length(mode)));
+    vectors.push_back(leading_left_vectors(numbers, static_cast<int>(slab_), count, executor));
+  }
+  meter_->report_end();
+  return vectors;
+}
+
 std::span<const double> ColumnSlabs::sample(std::size_t mode, std::uint64_t seed) {
   std::vector<double> block;
   for (std::size_t other = 0; other < columns_.size(); ++other) {
     if (other == mode) continue;
     set_changed(other);
-    const std::uint64_t length = (*matrices_)[other].size() / columns_[other];
     const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
-    for (std::uint64_t row = 0; row < length; row += block_rows) {
-      block.resize(static_cast<std::size_t>(std::min(block_rows, length - row) * slab_));
+    for (std::uint64_t row = 0; row < length(other); row += block_rows) {
+      block.resize(static_cast<std::size_t>(std::min(block_rows, length(other) - row) * slab_));
       fill_initial_rows(seed, static_cast<int>(other), row, static_cast<int>(slab_), block, Start::normal);
       rows_.load(static_cast<int>(other), row, block);
     }
@@ -164,7 +188,7 @@ void ColumnSlabs::run_pass(std::size_t mode, Product product) { workers_->pass({
 
 std::span<const double> ColumnSlabs::output_of_pass(std::size_t mode) {
   run_pass(mode, Product::hadamard);
-  output_.resize(static_cast<std::size_t>((*matrices_)[mode].size() / columns_[mode] * slab_));
+  output_.resize(static_cast<std::size_t>(length(mode) * slab_));
   workers_->factors().read_output(static_cast<int>(mode), 0, output_);
   rows_.reorder(static_cast<int>(mode), output_);
   return output_;
@@ -190,11 +214,10 @@ void ColumnSlabs::load(std::size_t mode, const std::vector<std::uint64_t>& chose
   if (loaded_[mode] == chosen) return;
   const std::vector<double>& matrix = (*matrices_)[mode];
   const std::uint64_t columns = columns_[mode];
-  const std::uint64_t length = matrix.size() / columns;
   const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
   std::vector<double> block;
-  for (std::uint64_t row = 0; row < length; row += block_rows) {
-    const std::uint64_t rows = std::min(block_rows, length - row);
+  for (std::uint64_t row = 0; row < length(mode); row += block_rows) {
+    const std::uint64_t rows = std::min(block_rows, length(mode) - row);
     block.assign(static_cast<std::size_t>(rows * slab_), 0.0);
     for (std::uint64_t i = 0; i < rows; ++i) {
       const double* const from = matrix.data() + (row + i) * columns;

@@ -18,6 +18,10 @@
 
 namespace blco {
 
+// The needs of a job whose ColumnSlabs have so many columns; `caller_bytes` beside these.
+JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, std::uint64_t caller_bytes,
+                    const StopPoll& stop);
+
 // A job with a slab of choices, and how many it has: `choices`, up to those beyond which an MTTKRP takes no less time
 // per column; if more than `group`, a multiple of it. If the budget has no room for as many it has fewer, unless it
 // `is_fixed`: another number rounds in other ways. `caller_bytes` tells the caller's memory for a slab of so many, the
@@ -59,10 +63,10 @@ class ColumnSlabs {
  public:
   using Matrices = std::vector<std::vector<double>>;
 
-  // `matrices`: per mode, row-major I_n x columns[n] in the tensor's own indices; they, `job` and `meter` must outlive
-  // this.
-  ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
-              ProgressMeter& meter);
+  // `matrices`: per mode, row-major I_n x columns[n] in the tensor's own indices; samples alone need none. They, `job`,
+  // which has `slab` columns, and `meter` must outlive this.
+  ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, Job& job,
+              std::uint64_t slab, ProgressMeter& meter);
 
   const ColumnChoices& choices() const { return choices_; }
   // I_mode x the choices: all slabs, or one pass of Kronecker products.
@@ -70,16 +74,20 @@ class ColumnSlabs {
   std::uint64_t slab() const { return slab_; }
   // I_mode x slab: a column for each choice from `first` on, zeros beyond the last. Valid until the next call.
   std::span<const double> pass(std::size_t mode, std::uint64_t first);
-  // I_mode x slab: the tensor times random normal numbers of `seed` in all other modes, a column of them in each for
-  // each column. It samples the range of the mode's unfolding (Halko, Martinsson & Tropp, Finding structure with
-  // randomness, SIAM Review 2011, section 4.1). Valid until the next call.
-  std::span<const double> sample(std::size_t mode, std::uint64_t seed);
+  // Per mode the leading left singular vectors of a sample of its unfolding, I_n x columns[n], or I_n if that is less.
+  // Random numbers of `seed` alone decide which sample. Throws Error{invalid_argument} if a number of it is not finite.
+  Matrices sample_vectors(std::uint64_t seed, Executor& executor);
   // A mode's matrix is another one.
   void set_changed(std::size_t mode) { loaded_[mode].clear(); }
 
   WorkerGroup& workers() { return *workers_; }
 
  private:
+  // I_mode x slab: the tensor times random normal numbers in all other modes, a column of them in each for each column.
+  // It samples the range of the mode's unfolding (Halko, Martinsson & Tropp, Finding structure with randomness, SIAM
+  // Review 2011, section 4.1).
+  std::span<const double> sample(std::size_t mode, std::uint64_t seed);
+  std::uint64_t length(std::size_t mode) const { return tensor_->info().shape[mode]; }
   void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);
   std::vector<double> kronecker(std::size_t mode);
   std::span<const double> output_of_pass(std::size_t mode);
@@ -90,6 +98,7 @@ class ColumnSlabs {
   std::vector<std::uint64_t> columns_;
   ColumnChoices choices_;
   std::uint64_t slab_;
+  ProgressMeter* meter_;
   Backend* backend_;
   bool is_on_device_;
   OriginalRows rows_;

@@ -127,7 +127,7 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
       },
       [&meter] { return meter.poll(); });
   const Matrices inverted = invert_factors(model, job.job->pool());
-  ColumnSlabs slabs(tensor, inverted, std::vector<int>(inverted.size(), model.rank), job, meter);
+  ColumnSlabs slabs(tensor, inverted, std::vector<int>(inverted.size(), model.rank), *job.job, job.slab, meter);
   const std::uint64_t passes = (columns + job.slab - 1) / job.slab;
   meter.begin({.name = "core", .nonzeros = tensor.summary().nnz * passes});
   const double sum = distance(inverted, model.rank, short_mode, slabs, job.job->pool());

@@ -142,7 +142,8 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
   check_options(tensor, options);
 }
 
-JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
+JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t held_bytes,
+                   const DeclaredGpu* declared) {
   const TensorSummary& tensor = given.summary();
   JobNeeds needs = needs_of(given, options.rank, options.compute.precision);
   const MethodNeeds of_method = method_needs(tensor, options);
@@ -154,7 +155,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   needs.backend.vectors = of_method.vectors;
   needs.slot_bytes = of_method.slot_bytes;
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
-  needs.caller_bytes += beyond_backend + of_method.host_bytes;
+  needs.caller_bytes += beyond_backend + of_method.host_bytes + held_bytes;
   if (of_method.reads_chunks) {
     const TensorSizes sizes = measure_tensor(TensorChunks::of(given));
     needs.caller_bytes += sizes.largest_buffer() + sizes.largest_scratch();
@@ -168,6 +169,13 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   }
   // With factors of f32, half of the model is already counted as beyond the backend.
   const std::uint64_t model_bytes = factor_numbers(tensor, options.rank) * sizeof(double);
+  if (samples_start(options)) {
+    needs.caller_bytes += model_bytes;
+    Compute ample = options.compute;
+    ample.trace.clear();
+    ample.memory.host_bytes = ample_bytes;
+    needs.least_bytes = Job(given, ample, sampling_needs(given, options, held_bytes), declared).plan().minimum_bytes;
+  }
   needs.model_bytes = std::max(needs.model_bytes, model_bytes - std::min(model_bytes, beyond_backend));
   return needs;
 }
@@ -191,7 +199,9 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
   describe_method(*options_, model_);
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
-  load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
+  if (start.sampled.empty()) load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
+  for (std::size_t n = 0; n < start.sampled.size(); ++n) rows_.load(static_cast<int>(n), 0, start.sampled[n]);
+  rows_.release();
   method_ = make_method(
       {tensor, *options_, *workers_, [this] { return meter_->poll() || meter_->stop_requested(); }, constant});
   if (start.resumed) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/methods/fit_method.hpp"
@@ -22,10 +23,12 @@ struct FitStart {
 
   CpdOptions options;
   std::unique_ptr<ModelFileReader> resumed;  // null: a new fit
+  std::vector<std::vector<double>> sampled;  // with Start::nvecs, the initial factors, until they are loaded
 };
 
-// The memory that fit_cpd takes beyond its backend, and its demands on it.
-JobNeeds fit_needs(const Tensor& tensor, const CpdOptions& options);
+// The memory that fit_cpd takes beyond its backend, `held_bytes` of the caller among it, and its demands on it.
+JobNeeds fit_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes = 0,
+                   const DeclaredGpu* declared = nullptr);
 
 class CpFit {
  public:

@@ -62,8 +62,7 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.compute.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
-  JobNeeds needs = fit_needs(tensor, untraced);
-  needs.caller_bytes += held_bytes;
+  const JobNeeds needs = fit_needs(tensor, untraced, held_bytes, declared);
   return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
 }
 
@@ -78,7 +77,7 @@ ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const 
   DeclaredPeers peers(cluster, 0);
   of_first.compute.peers = &peers;
   of_first.compute.trace.clear();
-  Job first(tensor, of_first.compute, fit_needs(tensor, of_first), gpu);
+  Job first(tensor, of_first.compute, fit_needs(tensor, of_first, 0, gpu), gpu);
   ModeSet updated = all_modes(static_cast<int>(tensor.order()));
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
     if (row_set(of_first.method, mode) == RowSet::held) updated &= ~mode_bit(static_cast<int>(mode));
@@ -92,8 +91,7 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
-  JobNeeds needs = fit_needs(tensor, start.options);
-  needs.caller_bytes += held_bytes;
+  JobNeeds needs = fit_needs(tensor, start.options, held_bytes);
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, start.options.compute, needs);
   check_model_room(tensor.summary(), start.options);
@@ -102,12 +100,15 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
     if (!options.checkpoint.empty()) claims.add(options.checkpoint);
     start.options.claims = &claims;
   }
-  // Before the backend, so that both may use the same memory.
+  // Before the backend, so that all may use the same memory.
   const ConstantModel constant = check_entries(tensor, start.options, meter);
+  if (samples_start(start.options)) start.sampled = sample_initial_factors(tensor, start.options, held_bytes, meter);
   job.make_backend();
   std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));
-  CpdModel model = CpFit(tensor, start, job, std::move(workers), meter, constant).run();
+  CpFit fit(tensor, start, job, std::move(workers), meter, constant);
+  start.sampled.clear();
+  CpdModel model = fit.run();
   job.close_trace();
   return model;
 }

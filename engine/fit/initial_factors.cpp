@@ -1,4 +1,4 @@
-// Initial factors: one number of the counter-based generator per element, or a model's own.
+// Initial factors: one number of the counter-based generator per element, vectors of a sample, or a model's own.
 #include "engine/fit/initial_factors.hpp"
 
 #include <algorithm>
@@ -12,9 +12,13 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/counter_random.hpp"
+#include "engine/fit/check_options.hpp"
+#include "engine/fit/column_slabs.hpp"
+#include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/text/quoted_text.hpp"
+#include "kernels/tall_matrices.hpp"
 
 namespace blco {
 namespace {
@@ -33,6 +37,15 @@ void load_random_rows(const CpdOptions& options, Start start, int mode, std::uin
     for (std::size_t i = 0; !scales.empty() && i < block.size(); ++i) block[i] *= scales[i % scales.size()];
     rows.load(mode, first, block);
   }
+}
+
+// More columns than vectors: those that a sample misses matter less then (Halko et al. 2011, section 4.2).
+int sample_columns(int rank) { return std::min(2 * rank + 10, max_rank); }
+
+bool is_nonnegative(const CpdOptions& options, std::size_t mode) {
+  const std::vector<RowConstraint>& constraints = constraints_of(options.method);
+  if (constraints.empty()) return false;
+  return constraints[mode].set == RowSet::nonnegative || constraints[mode].set == RowSet::simplex;
 }
 
 double rounded_to_f32(double number) { return static_cast<double>(static_cast<float>(number)); }
@@ -101,6 +114,51 @@ void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options
     load_random_rows(options, Start::uniform, mode, known, tensor.shape[n], new_row_scales(factor, options.rank), rows);
   }
   rows.release();
+}
+
+bool samples_start(const CpdOptions& options) {
+  return options.start == Start::nvecs && options.initial == nullptr && options.resume.empty();
+}
+
+JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes,
+                        const StopPoll& stop) {
+  const int columns = sample_columns(options.rank);
+  const auto width = static_cast<std::uint64_t>(columns);
+  std::uint64_t largest = 0;  // a sample, and what its vectors take
+  for (const std::uint64_t length : tensor.shape()) {
+    largest = std::max(largest, length * width * sizeof(double) + tall_scratch_bytes(length, width));
+  }
+  // Vectors of all modes are held, and of one twice.
+  const std::uint64_t longest = std::ranges::max(tensor.shape()) * static_cast<std::uint64_t>(options.rank);
+  const std::uint64_t vectors = factor_numbers(tensor.summary(), options.rank) + longest;
+  JobNeeds needs = slab_needs(tensor, columns, options.compute.precision,
+                              held_bytes + largest + vectors * sizeof(double), stop);
+  needs.may_slab = true;
+  return needs;
+}
+
+std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, const CpdOptions& options,
+                                                        std::uint64_t held_bytes, ProgressMeter& meter) {
+  Compute compute = options.compute;
+  compute.trace.clear();
+  Job job(tensor, compute, sampling_needs(tensor, options, held_bytes, [&meter] { return meter.poll(); }));
+  const auto columns = static_cast<std::uint64_t>(options.rank);
+  std::vector<std::vector<double>> factors =
+      ColumnSlabs(tensor, {}, std::vector<int>(tensor.order(), options.rank), job,
+                  static_cast<std::uint64_t>(sample_columns(options.rank)), meter)
+          .sample_vectors(options.seed, job.pool());
+  for (std::size_t n = 0; n < factors.size(); ++n) {
+    const std::uint64_t length = tensor.shape()[n];
+    if (is_nonnegative(options, n)) {
+      for (double& number : factors[n]) number = std::abs(number);
+    }
+    if (length >= columns) continue;
+    std::vector<double> rows(static_cast<std::size_t>(length * columns));
+    fill_initial_rows(options.seed, static_cast<int>(n), 0, options.rank, rows);
+    for (std::uint64_t i = 0; i < length; ++i) std::copy_n(&factors[n][i * length], length, &rows[i * columns]);
+    factors[n] = std::move(rows);
+  }
+  return factors;
 }
 
 void check_initial_model(const TensorSummary& tensor, const CpdOptions& options) {

@@ -1,5 +1,6 @@
-// What a fit starts from: random factors (determined by seed, shape and rank), those of a model in memory, whose tensor
-// may have grown since, or those of a model file. Rows that a model in memory lacks are random.
+// What a fit starts from: random factors (determined by seed, shape and rank), leading vectors of unfoldings, the
+// factors of a model in memory, whose tensor may have grown since, or those of a model file. Rows that a model in
+// memory lacks are random.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -7,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/common/progress_meter.hpp"
+#include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
 
@@ -26,6 +29,17 @@ std::vector<double> new_row_scales(std::span<const double> factor, int rank);
 // random factors, times new_row_scales().
 void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, const ModelFileReader* resumed,
                           OriginalRows& rows);
+
+// Whether the fit starts from leading vectors of unfoldings, which a job of its own samples before.
+bool samples_start(const CpdOptions& options);
+
+// What that job needs; the budget also covers `held_bytes` of the caller.
+JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes,
+                        const StopPoll& stop = {});
+
+// Runs it. Returns the factors, row-major I_n x rank, in the tensor's own indices. Throws Error as fit_cpd does.
+std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, const CpdOptions& options,
+                                                        std::uint64_t held_bytes, ProgressMeter& meter);
 
 // Checks rank, sizes and numbers of options.initial, and that no mode of the tensor is shorter than in it. Throws
 // Error{invalid_argument}.

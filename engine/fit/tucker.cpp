@@ -168,11 +168,11 @@ class TuckerFit {
     // Whole unfoldings have no slabs of random columns: a job before this one makes them.
     if (samples && job_->slabs->slab == 0) {
       SlabJob sampling = TuckerJob::sampling(tensor, *options_, *ranks_, [this] { return meter_->poll(); });
-      slabs_.emplace(tensor, factors_, *ranks_, sampling, *meter_);
+      slabs_.emplace(tensor, factors_, *ranks_, *sampling.job, sampling.slab, *meter_);
       sample_factors();
       slabs_.reset();
     }
-    slabs_.emplace(tensor, factors_, *ranks_, *job_->slabs, *meter_);
+    slabs_.emplace(tensor, factors_, *ranks_, *job_->slabs->job, job_->slabs->slab, *meter_);
     if (options_->on_plan) {
       TuckerPlan plan = job_->describe();
       plan.ranks = *ranks_;
@@ -232,14 +232,8 @@ class TuckerFit {
   }
 
   void sample_factors() {
-    meter_->begin({.name = "start", .nonzeros = tensor_->nnz * ranks_->size()});
-    Matrices sampled;
-    for (std::size_t n = 0; n < ranks_->size(); ++n) {
-      sampled.push_back(leading_left_vectors(slabs_->sample(n, options_->seed), static_cast<int>(slabs_->slab()),
-                                             (*ranks_)[n], pool()));
-    }
+    Matrices sampled = slabs_->sample_vectors(options_->seed, pool());
     for (std::size_t n = 0; n < ranks_->size(); ++n) set_factor(n, std::move(sampled[n]));
-    meter_->report_end();
   }
 
   std::optional<StopReason> run_sweep() {

@@ -187,17 +187,17 @@ void Job::plan_devices() {
       throw Error(error.kind(), threads_->name(rank) + ": " + error.what());
     }
   };
-  constexpr std::uint64_t ample = std::uint64_t{1} << 60;
-  needs_.budget_bytes = ample;
+  needs_.budget_bytes = ample_bytes;
+  const std::uint64_t least = std::exchange(needs_.least_bytes, 0);
   std::vector<std::uint64_t> minimums = {make_plan(sizes_, needs_).minimum_bytes};
   double shares = peers_->share(0);
   for (std::size_t rank = 1; rank < threads_->size(); ++rank) {
-    minimums.push_back(plan_other(rank, ample).minimum_bytes);
+    minimums.push_back(plan_other(rank, ample_bytes).minimum_bytes);
     shares += peers_->share(static_cast<int>(rank));
   }
   const std::uint64_t minimum = std::accumulate(minimums.begin(), minimums.end(), std::uint64_t{0});
   needs_.budget_bytes = whole;
-  check_budget(minimum, needs_);
+  check_budget(std::max(minimum, least), needs_);
   const auto budget_of = [&](std::size_t rank) {
     const double part = peers_->share(static_cast<int>(rank)) / shares;
     return minimums[rank] + static_cast<std::uint64_t>(static_cast<double>(whole - minimum) * part);
@@ -208,7 +208,7 @@ void Job::plan_devices() {
     others_.push_back(plan_other(rank, budget_of(rank)));
     plan_.planned_bytes += others_.back().planned_bytes;
   }
-  plan_.minimum_bytes = minimum;
+  plan_.minimum_bytes = std::max(minimum, least);
   needs_.budget_bytes = whole;
 }
 

@@ -256,7 +256,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   plan.slot_bytes = slot_bytes(tensor, needs);
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, needs) + min_slots * plan.slot_bytes + plan.scratch_bytes;
-  plan.minimum_bytes = taken;
+  plan.minimum_bytes = std::max(taken, needs.least_bytes);
   check_budget(plan.minimum_bytes, needs);
 
   std::uint64_t room = needs.budget_bytes - taken;

@@ -24,6 +24,7 @@ struct JobNeeds {
   BackendConfig backend;           // the plan sets the sizes of its memory
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
   std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
+  std::uint64_t least_bytes = 0;   // the smallest budget of a job that the caller runs before this one
   std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
   bool of_thread = false;                // of a worker in the process of rank 0, whose job counts a tensor in memory
@@ -41,6 +42,9 @@ struct JobNeeds {
   int slots = 0;               // as in Compute
   bool deterministic = false;  // no private outputs, whose sums depend on the number of threads
 };
+
+// A budget that no job exceeds, to ask for its minimum.
+inline constexpr std::uint64_t ample_bytes = std::uint64_t{1} << 60;
 
 struct Plan : StreamPlan {
   std::uint64_t private_bytes = 0;   // for copies of the output, on the device if there is one

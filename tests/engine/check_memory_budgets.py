@@ -14,6 +14,7 @@ CASES = {
     "long modes, f32": ("900000x700000x500000", ["--rank", 16, "--precision", "f32"]),
     "long modes, mixed": ("900000x700000x500000", ["--rank", 30, "--precision", "mixed"]),
     "two starts": ("900000x700000x500000", ["--rank", 8, "--starts", 2]),
+    "leading vectors": ("900000x700000x500000", ["--rank", 8, "--start", "nvecs"]),
     "a high rank": ("60x50x40", ["--rank", 1500]),
     "one thread": ("900000x700000x500000", ["--rank", 8, "--threads", 1]),
     "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),

@@ -1,7 +1,7 @@
 """Least squares with rows that are constrained: HALS and AO-ADMM, with and without a ridge. See check_methods.py."""
 import numpy as np
 
-from method_oracles import compare_models, dense_model, dense_mttkrp, gram_product, planted_array, read_model
+from method_oracles import arranged, compare_models, dense_model, dense_mttkrp, gram_product, planted_array, read_model
 
 SWEEPS = 6
 RANK = 4
@@ -55,13 +55,13 @@ PROJECTIONS = {
 }
 
 
-def als(tensor, start, kinds, ridge):
+def als(tensor, start, kinds, ridge, sweeps=SWEEPS):
     """Per mode one of "plain", "hals" or a name of PROJECTIONS."""
     factors = [np.array(factor) for factor in start]
     weights = np.ones(RANK)
     duals = [np.zeros_like(factor) for factor in factors]
     fits = []
-    for _ in range(SWEEPS):
+    for _ in range(sweeps):
         for mode, kind in enumerate(kinds):
             # Rows that keep their scale are fitted with the weights in the others, where one of these may be scaled.
             keeps = kind not in NORMALISED
@@ -167,8 +167,44 @@ def check_fold_in(bench):
                 areas[0] > 0.95 and areas[0] > areas[1])
 
 
+def falling_tensor(bench):
+    """Singular values of 1, 1e-2, 1e-4 and 1e-6 of each unfolding, and noise."""
+    random = np.random.default_rng(23)
+    bases = [np.linalg.qr(random.standard_normal((length, RANK)))[0] for length in (13, 11, 9)]
+    array = dense_model(bases, 0.01 ** np.arange(RANK))
+    return bench.tensor(array + 1e-9 * random.standard_normal(array.shape))
+
+
+def check_alike(bench, what, model, factors, weights):
+    """Components of one sweep: a start that has none of the small ones does not find them in it."""
+    own, own_weights = model.scaled()
+    others, other_weights = arranged(factors, weights)
+    bench.near(f"{what}, relative weights", own_weights / other_weights, np.ones(RANK), 1e-3)
+    for mode, (actual, expected) in enumerate(zip(own, others)):
+        bench.near(f"{what}, cosines of mode {mode}", np.sum(actual * expected, axis=0), np.ones(RANK), 1e-3)
+
+
+def check_leading_vectors(bench):
+    """--start nvecs: where singular values fall, a sweep from it is one from numpy's singular vectors."""
+    tensor = falling_tensor(bench)
+    unfoldings = [np.moveaxis(tensor.array, mode, 0).reshape(length, -1) for mode, length in enumerate(tensor.shape)]
+    vectors = [np.linalg.svd(unfolding, full_matrices=False)[0][:, :RANK] for unfolding in unfoldings]
+    factors, weights, _ = als(tensor, vectors, ["plain"] * 3, 0.0, sweeps=1)
+    options = ("--rank", RANK, "--start", "nvecs", "--sweeps", 1)
+    check_alike(bench, "nvecs", bench.fit(tensor, *options)[0], factors, weights)
+    tensor = bench.tensor(planted_array(1, (13, 11, 9), RANK, noise=0.3, zeros=0.2))
+    for more in (), ("--nonnegative",):
+        words = (*options, *more, "--deterministic", "--threads")
+        model, _ = bench.fit(tensor, *words, 1)
+        budget = bench.commands.min_budget(tensor.container, *words, 2)
+        small, _ = bench.fit(tensor, *words, 2, "--memory", budget)
+        bench.same("nvecs in the least memory, other threads", small, model)
+    bench.holds("nvecs, nonnegative", all(np.min(factor) >= 0 for factor in model.factors))
+
+
 def checks(bench):
     check_fold_in(bench)
+    check_leading_vectors(bench)
     tensor = bench.tensor(planted_array(1, (13, 11, 9), RANK, noise=0.3, zeros=0.2))
     start = start_of(tensor, 2)
     path = bench.start(start)
@@ -184,6 +220,7 @@ def checks(bench):
 
 def peer_checks(bench):
     """tensorly updates by other numbers of inner steps, so the fits agree where both have come to rest."""
+    import pyttb
     import tensorly
     from tensorly.decomposition import non_negative_parafac_hals
 
@@ -195,3 +232,7 @@ def peer_checks(bench):
     residual = np.linalg.norm(tensor.array - tensorly.cp_to_tensor(theirs))
     fit = 1 - residual / np.sqrt(tensor.norm_squared)
     bench.near("nonnegative beside tensorly's HALS, fit", model.history[-1], fit, 1e-3)
+    tensor = falling_tensor(bench)
+    model, _ = bench.fit(tensor, "--rank", RANK, "--start", "nvecs", "--sweeps", 1)
+    theirs, _, _ = pyttb.cp_als(pyttb.tensor(tensor.array), RANK, init="nvecs", maxiters=1, printitn=0)
+    check_alike(bench, "nvecs beside pyttb's", model, theirs.factor_matrices, theirs.weights)

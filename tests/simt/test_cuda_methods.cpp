@@ -24,6 +24,7 @@ struct MethodCase {
   std::string name;
   CpdMethod method;
   double tolerance = 1e-9;  // of the objective, relatively
+  Start start = Start::automatic;
 };
 
 std::ostream& operator<<(std::ostream& out, const MethodCase& method) { return out << method.name; }
@@ -32,7 +33,8 @@ std::vector<MethodCase> every_method() {
   const RowConstraint nonnegative{.set = RowSet::nonnegative};
   const RowConstraint box{.set = RowSet::box, .lower = -0.2, .upper = 0.6};
   const RowConstraint sparse{.set = RowSet::all, .l1 = 0.5};
-  return {{"nonnegative", AlsMethod{{nonnegative, nonnegative, nonnegative}}},
+  return {{"nvecs", AlsMethod{}, 1e-9, Start::nvecs},
+          {"nonnegative", AlsMethod{{nonnegative, nonnegative, nonnegative}}},
           {"box_and_simplex", AlsMethod{{box, {.set = RowSet::simplex}, {}}}},
           {"l1", AlsMethod{{sparse, sparse, sparse}}},
           {"apr", AprMethod{.inner_iterations = 3}},
@@ -57,6 +59,7 @@ class CudaMethods : public ::testing::TestWithParam<MethodCase> {
   static CpdOptions on(Device device) {
     CpdOptions options;
     options.method = GetParam().method;
+    options.start = GetParam().start;
     options.rank = 4;
     options.max_sweeps = 2;
     options.tolerance = 0;

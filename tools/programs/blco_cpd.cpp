@@ -63,8 +63,11 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
                          {{"auto", Start::automatic},
                           {"uniform", Start::uniform},
                           {"centered", Start::centered},
-                          {"normal", Start::normal}},
-                         "Random initial factors: uniform in [0, 1), uniform in [-1/2, 1/2), or standard normal");
+                          {"normal", Start::normal},
+                          {"nvecs", Start::nvecs}},
+                         "Initial factors: random, which are uniform in [0, 1), uniform in [-1/2, 1/2), or standard "
+                         "normal; or, nvecs, leading singular vectors, sampled from each mode's unfolding in a pass "
+                         "per mode, for --method als");
   line.add_path("--init", arguments.initial,
                 {"MODEL",
                  "Start from the factors of this model, a warm start, with its rank unless --rank is given, instead of "

@@ -192,7 +192,8 @@ CpdOptions read_options(const Tensor& tensor, const nb::dict& dict) {
                          {{"auto", Start::automatic},
                           {"uniform", Start::uniform},
                           {"centered", Start::centered},
-                          {"normal", Start::normal}});
+                          {"normal", Start::normal},
+                          {"nvecs", Start::nvecs}});
   if (words.has("initial")) options.initial = nb::cast<const CpdModel*>(words.take("initial"));
   if (options.rank == 0 && options.initial == nullptr) refuse("rank: give the number of components, or `initial`");
   words.take("checkpoint", options.checkpoint);

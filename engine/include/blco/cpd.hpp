@@ -112,8 +112,9 @@ struct SweepReport {
   std::vector<int> system_ranks;
 };
 
-// The distribution of random initial factors: uniform in [0, 1), uniform in [-1/2, 1/2), or standard normal.
-enum class Start { automatic, uniform, centered, normal };
+// Initial factors: random, which are uniform in [0, 1), uniform in [-1/2, 1/2), or standard normal; or, nvecs, the
+// leading left singular vectors of each mode's unfolding.
+enum class Start { automatic, uniform, centered, normal, nvecs };
 
 struct CheckpointReport {
   int sweep = 0;                 // the last one of the model saved
@@ -136,8 +137,11 @@ struct CpdOptions {
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there. 0:
   // none.
   double ridge = 0;
-  std::uint64_t seed = 1;  // of the initial factors, which depend on seed, shape, rank and start alone
-  // AlsMethod and CompletionMethod; the others, and modes whose rows must not be negative, take uniform only.
+  std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
+  // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must
+  // not be negative, but for nvecs, of which they take absolute values. `seed` samples each unfolding for nvecs: a pass
+  // of every mode with 2 R + 10 columns finds the space of its vectors as far as singular values fall. Columns beyond a
+  // mode's length are uniform in [0, 1).
   Start start = Start::automatic;
   Compute compute = {};
   // A warm start: the fit starts from these factors; AlsMethod ignores the weights. A mode of the tensor may be longer

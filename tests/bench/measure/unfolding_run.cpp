@@ -17,7 +17,7 @@ class UnfoldingRun final : public FormatRun {
         meter_(no_progress_),
         choices_(setup.natural.shape, setup.columns),
         job_(make_job(in_slabs)),
-        slabs_(*setup.tensor, setup.matrices, setup.columns, job_, meter_) {
+        slabs_(*setup.tensor, setup.matrices, setup.columns, *job_.job, job_.slab, meter_) {
     if (!in_slabs && job_.slab != 0) throw Error(ErrorKind::out_of_memory, "the budget holds no whole unfolding");
     settle();
   }

@@ -34,6 +34,7 @@ struct MethodCase {
   std::string name;
   CpdMethod method;
   int sweeps = 3;
+  Start start = Start::automatic;
 };
 
 void PrintTo(const MethodCase& test, std::ostream* out) { *out << test.name; }
@@ -42,6 +43,7 @@ std::vector<MethodCase> every_method() {
   const std::vector<RowConstraint> nonnegative(3, RowConstraint{.set = RowSet::nonnegative});
   const std::vector<RowConstraint> box(3, RowConstraint{.set = RowSet::box, .lower = 0, .upper = 4});
   return {{"als", AlsMethod()},
+          {"als_nvecs", AlsMethod(), 3, Start::nvecs},
           {"als_nonnegative", AlsMethod{nonnegative}},
           {"als_box", AlsMethod{box}},
           {"apr", AprMethod()},
@@ -75,6 +77,7 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   ASSERT_EQ(tensor.summary().chunk_count, 7);
   const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
   CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  options.start = GetParam().start;
   if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
   options.compute.threads = 1;
   const CpdModel alone = fit_cpd(tensor, options);
