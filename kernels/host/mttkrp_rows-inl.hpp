@@ -29,13 +29,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr bool has_vectors = HWY_TARGET != HWY_SCALAR;
 constexpr bool unrolls_all = BLCO_UNROLLS_ALL;
-// Columns are processed in tiles of at most tile_lines cache lines, so that the sums of a run stay in registers; one line
-// more forms one tile, so that a tile of up to whole_lines is always a whole row.
+// Columns are processed in tiles of at most tile_lines cache lines, so that the sums of a row stay in registers; one
+// line more forms one tile, so that a tile of up to whole_lines is always a whole row.
 constexpr std::size_t tile_lines = unrolls_all ? 8 : has_vectors ? 3 : 1;
 constexpr std::size_t whole_lines = unrolls_all ? 4 : has_vectors ? 1 : 0;
 constexpr std::size_t max_lines = has_vectors ? tile_lines + 1 : 1;
-// Below this mean run length of equal target rows, runs cost more than they save.
-constexpr std::size_t min_mean_run = 4;
 constexpr int any_count = -1;
 constexpr double one = 1;
 
@@ -65,8 +63,8 @@ struct Tile {
 
 // Distance, in nonzeros, at which line indices and values are prefetched.
 constexpr std::size_t stream_distance = 64;
-// Rows that lie in memory: of arranged nonzeros, whose arrays go on past the last one, or of the ring of decoded frames,
-// where a prefetch past the last one hits an earlier chunk's row, which does no harm.
+// Rows that lie in memory: of arranged nonzeros, whose arrays go on past the last one, or of the ring of decoded
+// frames, where a prefetch past the last one hits an earlier chunk's row, which does no harm.
 template <bool is_ring>
 class StoredRows {
  public:
@@ -118,7 +116,6 @@ class ColumnsOf {
     base_ = reinterpret_cast<std::uintptr_t>(matrix + column) - first_row * stride_bytes_;
   }
 
-  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_.row(at); }
   HWY_INLINE std::uintptr_t address(std::size_t at) const { return address_of(rows_.row(at)); }
   HWY_INLINE void prefetch(std::size_t at) const {
     const std::uintptr_t from = address_of(rows_.row_ahead(at));
@@ -166,7 +163,6 @@ class Columns {
   }
 
   HWY_INLINE bool prefetches() const { return prefetch_; }
-  HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
   HWY_INLINE Sum* output(std::size_t at) const { return reinterpret_cast<Sum*>(output_.address(at)); }
   HWY_INLINE Vector value(std::size_t at) const { return hn::Set(Tag(), static_cast<Sum>(values_[at & values_mask_])); }
 
@@ -267,33 +263,8 @@ void add_each(const Task& task, std::size_t column, NonzeroRange range) {
   add_some<false>(columns, range.begin + prefetched, range.begin + range.count);
 }
 
-// Keeps the sums in registers while the output row stays the same. They start from the output's current values, so that
-// the numbers equal those of add_each.
-template <class Task, std::size_t Width, int Count>
-void add_runs(const Task& task, std::size_t column, NonzeroRange range) {
-  using Shape = Tile<Task, Width>;
-  const typename Shape::Tag tag;
-  const Columns<Task, Width, Count, RingRows> columns(task, column);
-  typename Columns<Task, Width, Count, RingRows>::Operands operands;
-  const std::size_t end = range.begin + range.count;
-  for (std::size_t at = range.begin; at < end;) {
-    const std::uint64_t row = columns.target(at);
-    auto* out = columns.output(at);
-    typename Shape::Vector sums[Shape::vectors];
-    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
-    for (; at < end && columns.target(at) == row; ++at) {
-      if (columns.prefetches()) columns.prefetch_after(at);
-      columns.find_operands(at, operands);
-      const auto value = columns.value(at);
-      for (std::size_t v = 0; v < Shape::vectors; ++v) {
-        sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
-      }
-    }
-    for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
-  }
-}
-
-// Arranged nonzeros, of some targets. The sums start from the output's current values, as those of runs do.
+// Arranged nonzeros, of some targets. The sums start from the output's current values, so that the numbers equal those
+// of add_each.
 template <class Task, std::size_t Width, int Count>
 void add_arranged(const Task& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<Task, Width>;
@@ -369,13 +340,11 @@ void add_fibers(const Task& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-enum class Method { runs, each, lines, arranged, fibers };
+enum class Method { each, lines, arranged, fibers };
 
 template <class Task, std::size_t Width, int Count>
 void add_modes(const Task& task, std::size_t column, NonzeroRange range, Method method) {
   switch (method) {
-    case Method::runs:
-      return add_runs<Task, Width, Count>(task, column, range);
     case Method::each:
       return add_each<Task, Width, Count, RingRows>(task, column, range);
     case Method::lines:
@@ -399,19 +368,10 @@ void add_columns(const Task& task, std::size_t column, NonzeroRange range, Metho
   add_modes<Task, Width, any_count>(task, column, range, method);
 }
 
-// True if runs of equal target rows are long enough to pay.
-inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
-  std::size_t changes = 1;
-  for (std::size_t i = 1; i < count; ++i) changes += rows[i] != rows[i - 1];
-  return changes * min_mean_run <= count;
-}
-
 template <class Task>
-Method choose_method(const Task& task, NonzeroRange range) {
+Method choose_method(const Task& task) {
   if (task.target_ends != nullptr) return task.fiber_ends != nullptr ? Method::fibers : Method::arranged;
-  if (task.lines != nullptr) return Method::lines;
-  const bool runs = has_runs(task.output.rows + range.begin, range.count);
-  return runs ? Method::runs : Method::each;
+  return task.lines != nullptr ? Method::lines : Method::each;
 }
 
 template <class Task, std::size_t... Index>
@@ -426,7 +386,7 @@ template <class Task>
 void add_range(const Task& task, NonzeroRange range) {
   constexpr std::size_t line = line_columns<typename Task::SumType>;
   if (range.count == 0) return;
-  const Method method = choose_method(task, range);
+  const Method method = choose_method(task);
   if (task.stride == 1) return add_columns<Task, 1>(task, 0, range, method);
   if (task.stride == 2) return add_columns<Task, 2>(task, 0, range, method);
   if (task.stride == 4) return add_columns<Task, 4>(task, 0, range, method);
