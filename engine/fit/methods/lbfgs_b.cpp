@@ -14,13 +14,15 @@ namespace {
 
 constexpr std::uint64_t most_ranges = 256;
 constexpr std::uint64_t least_tiles_of_range = 16;
-constexpr std::uint64_t most_rows = 512;  // of breakpoints at once
 constexpr std::size_t most_columns = CompactHessian::most_columns;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using TileVector = double[product_tile];
 
 std::uint64_t tiles_of(std::uint64_t count) { return (count + product_tile - 1) / product_tile; }
+
+// Of breakpoints at once: they take little memory beside the numbers.
+std::uint64_t rows_of(std::uint64_t count) { return std::clamp<std::uint64_t>(count / 64, 1, 512); }
 
 // Eight sums, which a processor adds up side by side.
 double inner_product(const double* a, const double* b, std::size_t size) {
@@ -57,7 +59,7 @@ std::uint64_t LbfgsB::bytes(std::uint64_t count) {
   return vectors * mapped_bytes(count * sizeof(double)) +
          mapped_bytes(tiles_of(count) * product_tile * most_columns * sizeof(double)) +
          mapped_bytes(count * sizeof(Breakpoint)) + 2 * mapped_bytes(count) +
-         mapped_bytes(std::min(count, most_rows) * sizeof(Row)) + mapped_bytes(ranges_of(count) * sizeof(Sums));
+         mapped_bytes(rows_of(count) * sizeof(Row)) + mapped_bytes(ranges_of(count) * sizeof(Sums));
 }
 
 LbfgsB::LbfgsB(std::uint64_t count, bool nonnegative, Executor& executor)
@@ -70,7 +72,7 @@ LbfgsB::LbfgsB(std::uint64_t count, bool nonnegative, Executor& executor)
       direction_(count),
       pairs_(tiles_of(count) * product_tile * most_columns),
       breakpoints_(count),
-      rows_(std::min(count, most_rows)),
+      rows_(rows_of(count)),
       bounded_(count),
       held_(count),
       sums_(ranges_of(count)),
