@@ -160,7 +160,7 @@ TEST_F(DeviceIngest, GivesTheBytesOfTheCpuReorderedFromArraysAndInMemory) {
 
   EXPECT_TRUE(file_contents(folder_ / "arrays.blco") == bytes_on(false, input, {.chunk_nnz = 5000}));
   const TensorSummary packed = MemoryTensor(columns.arrays(), {.sorts_on_gpu = true}).summary();
-  const TensorSummary expected = MemoryTensor(columns.arrays(), {.device = false}).summary();
+  const TensorSummary expected = MemoryTensor(columns.arrays(), {}).summary();
   EXPECT_EQ(packed.nnz, expected.nnz);
   EXPECT_EQ(packed.sum_of_squares, expected.sum_of_squares);
   EXPECT_EQ(packed.index.streamed_bytes, expected.index.streamed_bytes);
