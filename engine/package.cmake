@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 add_library(blco $<TARGET_OBJECTS:blco_blco> $<TARGET_OBJECTS:blco_io> $<TARGET_OBJECTS:blco_kernels>
-                 $<TARGET_OBJECTS:blco_engine> ${lbfgsb_object})
+                 $<TARGET_OBJECTS:blco_engine>)
 # One target after the other may make the object file that they share.
 add_dependencies(blco blco_engine)
 add_library(blco::blco ALIAS blco)

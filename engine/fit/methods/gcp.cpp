@@ -53,7 +53,7 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.initial != nullptr && needs_nonnegative_model(method.loss)) {
     check_initial_signs(*options.initial, name_in_messages(method.loss));
   }
-  samples_zeros(tensor, options) ? GcpAdam::check(tensor, options) : GcpLbfgs::check(tensor, options);
+  samples_zeros(tensor, options) ? GcpAdam::check(tensor, options) : GcpLbfgs::check(options);
 }
 
 ConstantModel Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {

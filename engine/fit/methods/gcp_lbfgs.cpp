@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <string>
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
@@ -14,6 +13,7 @@
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
@@ -53,7 +53,7 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
                  sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown,
                  1 / model_scale_),
       minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
-                 needs_nonnegative_model(loss_of(context.options))),
+                 needs_nonnegative_model(loss_of(context.options)), context.workers.executor()),
       scales_(minimizer_.x().size(), 1.0) {
   const TensorSummary& tensor = context.tensor.summary();
   std::size_t at = 0;
@@ -71,15 +71,8 @@ bool GcpLbfgs::takes_all_cells(const TensorSummary& tensor) {
   return lists_all_cells(tensor) || count_cells(tensor) <= max_cells;
 }
 
-void GcpLbfgs::check(const TensorSummary& tensor, const CpdOptions& options) {
-  const auto& method = std::get<GcpMethod>(options.method);
+void GcpLbfgs::check(const CpdOptions& options) {
   if (evaluations_of(options) < 2) refuse(option_name("evaluations") + " must be at least 2");
-  const std::uint64_t numbers = factor_numbers(tensor, options.rank);
-  if (numbers > max_lbfgs_numbers) {
-    refuse("the factors have " + std::to_string(numbers) + " numbers, but L-BFGS takes at most " +
-           std::to_string(max_lbfgs_numbers) + "; lower " + option_name("rank") + ", or use " +
-           option_name("method", loss_at_zero(method.loss) == ZeroLoss::model ? "apr" : "als"));
-  }
 }
 
 MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& options) {
@@ -135,18 +128,26 @@ void GcpLbfgs::find_scales() {
   }
 }
 
+// to = operation(from, scales), on all threads.
+template <class Operation>
+void GcpLbfgs::combine(std::span<const double> from, std::span<double> to, const Operation& operation) {
+  run_shares(context_.workers.executor(), to.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) to[i] = operation(from[i], scales_[i]);
+  });
+}
+
 void GcpLbfgs::run_step(SweepReport& report) {
   const std::span<double> x = minimizer_.x();
   store_all_factors(context_.workers.factors(), shape(), x);
   // A given model's first sweep goes straight to the minimum next to it: the scales can lead elsewhere.
   if (needs_apr() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
-  std::ranges::transform(x, scales_, x.begin(), std::divides());
+  combine(x, x, std::divides());
   const int evaluations = evaluations_of(context_.options);
   const LbfgsB::Result result = minimizer_.minimize(
       [this](std::span<const double> scaled, std::span<double> gradient) { return evaluate(scaled, gradient); },
       evaluations, context_.stop);
   if (!result.is_best_last) {
-    std::ranges::transform(minimizer_.x(), scales_, minimizer_.x().begin(), std::multiplies());
+    combine(minimizer_.x(), minimizer_.x(), std::multiplies());
     load_all_factors(context_.workers.factors(), shape(), minimizer_.x());
   }
   report.objective = result.value;
@@ -158,7 +159,7 @@ void GcpLbfgs::run_step(SweepReport& report) {
 }
 
 double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> gradient) {
-  std::ranges::transform(scaled, scales_, gradient.begin(), std::multiplies());
+  combine(scaled, gradient, std::multiplies());
   load_all_factors(context_.workers.factors(), shape(), gradient);
   PassRequest pass = objective_.pass();
   if (zeros_) pass.function->rule = EntryRule::beyond_zero;
@@ -178,7 +179,7 @@ double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> grad
     }
     at += numbers;
   }
-  std::ranges::transform(gradient, scales_, gradient.begin(), std::multiplies());
+  combine(gradient, gradient, std::multiplies());
   return value;
 }
 

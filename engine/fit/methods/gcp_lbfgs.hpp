@@ -18,7 +18,7 @@ class GcpLbfgs final : public FitMethod {
 
   // Whether there are so few absent cells that each evaluation can take all, whatever the loss.
   static bool takes_all_cells(const TensorSummary& tensor);
-  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static void check(const CpdOptions& options);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
   void start(std::span<const double> weights) override;
@@ -34,6 +34,8 @@ class GcpLbfgs final : public FitMethod {
   bool is_poisson() const { return loss_at_zero(std::get<GcpMethod>(context_.options.method).loss) == ZeroLoss::model; }
   bool needs_apr() const;
   void find_scales();
+  template <class Operation>
+  void combine(std::span<const double> from, std::span<double> to, const Operation& operation);
   double evaluate(std::span<const double> scaled, std::span<double> gradient);
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
 

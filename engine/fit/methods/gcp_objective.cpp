@@ -7,6 +7,7 @@
 #include "blco/raw_vector.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 
@@ -42,7 +43,12 @@ void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<do
   if (others_mode_ != mode) multiply_others(mode);
   others_mode_ = mode;
   if (at_zero_ == ZeroLoss::square) return add_gradient_of_squares(mode, first_row, rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += others_[i % others_.size()];
+  const std::size_t rank = others_.size();
+  run_shares(workers_->executor(), rows.size() / rank, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::size_t start = begin * rank; start < end * rank; start += rank) {
+      for (std::size_t r = 0; r < rank; ++r) rows[start + r] += others_[r];
+    }
+  });
 }
 
 void GcpObjective::sum_columns() {

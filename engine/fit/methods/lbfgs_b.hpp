@@ -1,23 +1,24 @@
-// Minimises a function of many numbers, with or without lower bounds of zero, by the library L-BFGS-B.
+// Minimises a function of many numbers, with or without lower bounds of zero, by L-BFGS-B, on all threads.
 //
 // The method: Byrd, Lu, Nocedal & Zhu, A Limited Memory Algorithm for Bound Constrained Optimization, SIAM J. Sci.
-// Comput. 1995. The library: Zhu, Byrd, Lu & Nocedal, Algorithm 778, ACM TOMS 1997, version 3.0 (Morales & Nocedal
-// 2011). It hands control back for each evaluation, so that no exception crosses it.
+// Comput. 1995, with the subspace step of Morales & Nocedal, Remark on Algorithm 778, ACM TOMS 2011. Iterates are those
+// of the authors' library, version 3.0, up to rounding. Sums are over ranges that depend on the number of numbers
+// alone, added in order: threads change no bit.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
-#include <vector>
 
+#include "blco/executor.hpp"
+#include "engine/fit/methods/compact_hessian.hpp"
+#include "kernels/aligned_buffer.hpp"
 #include "kernels/stop_poll.hpp"
 
 namespace blco {
-
-// More of them and the library's own offsets, which have 32 bits, overflow.
-inline constexpr std::uint64_t max_lbfgs_numbers = 190'000'000;
 
 class LbfgsB {
  public:
@@ -31,16 +32,16 @@ class LbfgsB {
     bool is_best_last = false;  // the function was last called with those that were found
   };
 
-  // `count` is at most max_lbfgs_numbers. With `nonnegative`, no number gets below zero.
-  LbfgsB(std::uint64_t count, bool nonnegative);
+  // With `nonnegative`, no number gets below zero. `executor` must outlive this.
+  LbfgsB(std::uint64_t count, bool nonnegative, Executor& executor);
 
   // Keeps those numbers from `first` on at 0 or above, too.
-  void bound(std::size_t first, std::size_t count) { std::fill_n(bounds_.begin() + first, count, 1); }
+  void bound(std::size_t first, std::size_t count);
 
   // Memory of an object for that many numbers; their own, x(), is part of it.
   static std::uint64_t bytes(std::uint64_t count);
 
-  std::span<double> x() { return x_; }
+  std::span<double> x() { return x_.span(); }
 
   // Starts from x(), and leaves the best numbers there that it found. Ends after `max_evaluations`, when it finds
   // nothing better, at a value that is not finite, and after the evaluation in which `stop` begins to hold. Keeps
@@ -48,17 +49,75 @@ class LbfgsB {
   Result minimize(const Function& function, int max_evaluations, const StopPoll& stop);
 
  private:
-  // Corrections that approximate the Hessian: fewer for so many numbers that the library could not address them.
-  static int corrections(std::uint64_t count);
-  static std::uint64_t work_numbers(std::uint64_t count);
+  using Coefficients = CompactHessian::Coefficients;
+  struct Tile;
+  // Of a range of tiles.
+  struct Sums {
+    CompactHessian::Products products;
+    std::array<double, CompactHessian::most_columns * CompactHessian::most_columns> changes;
+    std::array<double, 3> added;
+    std::array<double, 2> least;
+  };
+  // Where a number meets its bound, in multiples of its gradient.
+  struct Breakpoint {
+    double reach;
+    std::uint64_t number;
+  };
+  // Of W, for a number with a breakpoint.
+  struct Row {
+    Coefficients numbers;
+    Coefficients middle;  // times M
+    double bend;          // theta + row M row'
+    double fall;          // its gradient
+  };
+  // The direction of the line search.
+  struct Aim {
+    double slope;
+    double squares;
+    double longest;  // step within the bounds
+  };
 
-  std::vector<double> x_;
-  std::vector<double> best_;
-  std::vector<double> gradient_;
-  std::vector<double> lower_;
-  std::vector<int> bounds_;  // which ones each number has
-  std::vector<double> work_;
-  std::vector<int> indices_;
+  static std::uint64_t ranges_of(std::uint64_t count);
+  template <class Visit>
+  void for_each_tile(const Visit& visit);
+  void find_held(const Tile& tile, bool* held) const;
+
+  bool measure(std::optional<double> step, double curvature);
+  void find_breakpoints(double above, double most);
+  void load_rows(std::size_t first);
+  Coefficients find_cauchy_point();
+
+  void find_free(const Coefficients& middle);
+  std::optional<Aim> find_aim();
+  double take_step(double share, const Coefficients& factors);
+  double find_slope();
+  void move(double step);
+
+  Executor& executor_;
+  AlignedBuffer<double> x_;
+  AlignedBuffer<double> start_;  // of the line search
+  AlignedBuffer<double> best_;   // unless x_ or start_ is
+  AlignedBuffer<double> gradient_;
+  AlignedBuffer<double> old_gradient_;
+  AlignedBuffer<double> direction_;
+  AlignedBuffer<double> pairs_;  // W, in tiles of all its columns
+  AlignedBuffer<Breakpoint> breakpoints_;
+  AlignedBuffer<Row> rows_;  // of the next breakpoints
+  AlignedBuffer<bool> bounded_;
+  AlignedBuffer<bool> held_;  // at the last Cauchy point
+  AlignedBuffer<Sums> sums_;
+  Sums total_;
+  bool has_bounds_;
+  CompactHessian hessian_;
+  bool has_new_pair_ = false;
+  std::size_t new_slot_ = 0;
+  // Of the projected gradient path.
+  double squares_ = 0;       // of its first direction
+  double breaks_ = 0;        // numbers that it brings to their bounds
+  double open_ = 0;          // numbers that it moves for ever
+  std::size_t found_ = 0;    // breakpoints
+  double cauchy_reach_ = 0;  // where the Cauchy point is
+  double last_break_ = 0;    // numbers with breakpoints up to here are held there
 };
 
 }  // namespace blco
