@@ -155,9 +155,10 @@ TEST_P(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
   };
 
   EXPECT_EQ(refusal({.name = "Tesla T4", .major = 7, .minor = 5}),
-            "no GPU: the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer; use `device = cpu` or "
-            "auto");
-  EXPECT_EQ(refusal({.driver_version = 0}), "no GPU: no NVIDIA driver here; use `device = cpu` or auto");
+            "no GPU: the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer; use `devices = cpu`, "
+            "or leave `devices` out");
+  EXPECT_EQ(refusal({.driver_version = 0}),
+            "no GPU: no NVIDIA driver here; use `devices = cpu`, or leave `devices` out");
 }
 
 // What a pass moves is what the plan says: the payload bytes of all chunks that are not on the device.

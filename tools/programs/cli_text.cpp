@@ -51,6 +51,7 @@ constexpr Flag other_flags[] = {
     {"memory_bytes", "--memory"},
     {"planted_rank", "--rank"},
     {"sampled_zeros", "--samples"},
+    {"sorts_on_gpu", "--devices"},
     {"temporary_directory", "--tmp"},
     {"time_limit_seconds", "--time-limit"},
     {"validation", "--validate"},

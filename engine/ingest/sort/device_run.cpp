@@ -14,7 +14,7 @@
 namespace blco {
 namespace {
 
-std::string avoids_device() { return "; use " + option_name("devices", "cpu"); }
+std::string avoids_device() { return "; leave out " + option_name("sorts_on_gpu"); }
 
 // Calls work(). What its libraries throw becomes an Error that names the way out.
 template <class Work>

@@ -215,7 +215,7 @@ TEST_F(DeviceIngest, RefusesWhatNoDeviceHoldsAndLeavesNothingBehind) {
   const std::string refusal = refusal_on(true, input, {});
 
   EXPECT_THAT(refusal, HasSubstr("a run of 20000 entries is to be sorted on the GPU, whose free memory holds 200"));
-  EXPECT_THAT(refusal, HasSubstr("use `device = cpu`"));
+  EXPECT_THAT(refusal, HasSubstr("leave out `sorts_on_gpu`"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.blco"));
 }
 

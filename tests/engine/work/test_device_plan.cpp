@@ -113,7 +113,7 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     EXPECT_THAT(error.what(),
                 testing::AllOf(testing::HasSubstr("`device_bytes = "), testing::HasSubstr("lower rank"),
-                               testing::HasSubstr("`precision = f32`"), testing::HasSubstr("`device = cpu`")));
+                               testing::HasSubstr("`precision = f32`"), testing::HasSubstr("`devices = cpu`")));
   }
 }
 

@@ -10,7 +10,8 @@ blco-info model.h5 --json | grep -o '"cancellation":[^}]*}' | short
 fit --rank 1 | grep ^note
 fit --rank 1 --json | tail -n 1 | grep -o '"cancellation".*'
 blco-info model.h5 --json | grep -o '"cancellation":null'
-# A ridge belongs to least squares, and logarithms of odds are not to be compared with the entries.
-fit --rank 2 --method gcp | grep ^note | short
+# A ridge belongs to least squares, and logarithms of odds are not to be compared with the entries. How far gcp goes
+# where there is no best model depends on rounding.
+fit --rank 2 --method gcp | grep ^note | short | sed -E 's/has [0-9.]+ times/has N times/'
 fit --rank 2 --method gcp --loss bernoulli-logit | grep ^note
 list_folder

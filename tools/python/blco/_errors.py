@@ -57,6 +57,7 @@ KEYWORDS = {
     "max_error": "error",
     "memory_bytes": "memory",
     "sampled_zeros": "samples",
+    "sorts_on_gpu": "devices",
     "temporary_directory": "tmp",
     "time_limit_seconds": "time_limit",
     "validation": "validate",

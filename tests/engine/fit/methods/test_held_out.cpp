@@ -65,7 +65,9 @@ TEST_F(HeldOutEntries, WidenTheLanesOfADeviceIfTheirChunksAreLarger) {
   const TensorFile large = held_out(5, {.chunk_nnz = 2000});
   const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
   const auto planned = [&](const TensorFile& validation) {
-    return plan_cpd(tensor_, completion_options(1, nullptr, {.validation = &validation}), &gpu);
+    CpdOptions options = completion_options(1, nullptr, {.validation = &validation});
+    options.compute.devices = {};
+    return plan_cpd(tensor_, options, &gpu);
   };
 
   EXPECT_GT(planned(large).device_minimum_bytes, planned(small).device_minimum_bytes);
