@@ -16,10 +16,8 @@ constexpr std::uint64_t frames_of_a_tile(int threads) { return threads <= 4 ? 12
 
 std::uint64_t tile_entries(int threads) { return frames_of_a_tile(threads) * frame_entries; }
 
-// A whole frame may be read past the end of a segment, and a split may write there.
-constexpr std::uint64_t slack = frame_entries + split_slack;
-
-bool by_halves(const FrameDecoder& decoder, int threads) { return threads == 2 && decoder.decodes_to_lines(); }
+// A whole frame may be read past the end of a segment.
+constexpr std::uint64_t slack = frame_entries;
 
 std::uint64_t without_lowest_bits(std::uint64_t mask, int count) {
   for (int i = 0; i < count; ++i) mask &= mask - 1;
@@ -36,19 +34,15 @@ RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder
     : decoder_(decoder), executor_(executor), has_high_word_(layout.has_high_word()) {
   const int threads = executor.width();
   if (threads == 1) return;
-  const bool halves = by_halves(decoder, threads);
   const std::uint64_t entries = tile_entries(threads) + slack;
   for (int i = 0; i < threads; ++i) {
     Part part;
     for (Tile& tile : part.tiles) {
-      // Either half may receive all entries.
-      tile.entries = Entries(halves ? 2 * entries : entries, has_high_word_);
+      tile.entries = Entries(entries, has_high_word_);
       tile.segments.resize(static_cast<std::size_t>(threads));
     }
-    if (!halves) {
-      part.staged = Entries(entries, has_high_word_);
-      part.owners.resize(tile_entries(threads));
-    }
+    part.staged = Entries(entries, has_high_word_);
+    part.owners.resize(tile_entries(threads));
     parts_.push_back(std::move(part));
   }
 }
@@ -59,7 +53,7 @@ std::uint64_t RowExchange::bytes(const TensorLayout& layout, int threads) {
   const std::uint64_t array = mapped_bytes((tile_entries(threads) + slack) * sizeof(std::uint64_t));
   const std::uint64_t segments = static_cast<std::uint64_t>(threads) * sizeof(Segment);
   return static_cast<std::uint64_t>(threads) *
-         (4 * columns * array + tile_entries(threads) * sizeof(std::uint16_t) + 2 * segments + sizeof(Part));
+         (3 * columns * array + tile_entries(threads) * sizeof(std::uint16_t) + 2 * segments + sizeof(Part));
 }
 
 std::uint64_t RowExchange::frames_of_a_round(int threads) {
@@ -84,30 +78,10 @@ void RowExchange::run(const FrameSource& source, FrameRange frames, int mode, in
   }
 }
 
-void RowExchange::split(const Job& job, std::uint64_t round, std::size_t part, FrameRing& ring) {
-  const FrameRange frames = job.frames.cut(round, job.rounds).cut(part, parts_.size());
-  Part& own = parts_[part];
-  Tile& tile = own.tiles[round % 2];
-  if (own.owners.empty()) {
-    split_in_halves(job, frames, ring, tile);
-  } else {
-    split_by_owners(job, frames, ring, own, tile);
-  }
-}
-
-void RowExchange::split_in_halves(const Job& job, FrameRange frames, FrameRing& ring, Tile& tile) const {
-  const std::size_t half = tile.entries.indices.size() / 2;
-  SplitSink lower{tile.entries.indices.data(), tile.entries.values.data(), 0};
-  SplitSink upper{lower.indices + half, lower.values + half, 0};
-  for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
-    const NonzeroSpan nonzeros = decoder_.lines_of(job.source, frame, ring);
-    split_in_two(nonzeros.indices, nonzeros.values, nonzeros.count, job.mask, lower, upper);
-  }
-  tile.segments[0] = {0, lower.count};
-  tile.segments[1] = {half, upper.count};
-}
-
-void RowExchange::split_by_owners(const Job& job, FrameRange frames, FrameRing& ring, Part& part, Tile& tile) const {
+void RowExchange::split(const Job& job, std::uint64_t round, std::size_t number, FrameRing& ring) {
+  const FrameRange frames = job.frames.cut(round, job.rounds).cut(number, parts_.size());
+  Part& part = parts_[number];
+  Tile& tile = part.tiles[round % 2];
   const auto owners = static_cast<std::uint32_t>(parts_.size());
   for (Segment& segment : tile.segments) segment = {};
   std::size_t staged = 0;

@@ -68,9 +68,7 @@ class RowExchange {
     std::uint64_t rounds;
   };
 
-  void split(const Job& job, std::uint64_t round, std::size_t part, FrameRing& ring);
-  void split_in_halves(const Job& job, FrameRange frames, FrameRing& ring, Tile& tile) const;
-  void split_by_owners(const Job& job, FrameRange frames, FrameRing& ring, Part& part, Tile& tile) const;
+  void split(const Job& job, std::uint64_t round, std::size_t number, FrameRing& ring);
   void add_owned(const Job& job, std::uint64_t round, std::size_t owner, const Add& add) const;
 
   const FrameDecoder& decoder_;
