@@ -50,7 +50,7 @@ void pack_words(const std::uint64_t* entries, int width, std::uint64_t* words) {
 }
 
 // Eight entries take `width` bytes, so their offsets and shifts are the same in every group of eight.
-__attribute__((always_inline)) inline void unpack_body(const std::byte* packed, int width, std::uint64_t* values) {
+void unpack_groups(const std::byte* packed, int width, std::uint64_t* values) {
   std::array<int, 8> offset;
   std::array<int, 8> shift;
   for (int j = 0; j < 8; ++j) {
@@ -68,32 +68,13 @@ __attribute__((always_inline)) inline void unpack_body(const std::byte* packed, 
   }
 }
 
-using Unpack = void (*)(const std::byte*, int, std::uint64_t*);
-
-void unpack_portable(const std::byte* packed, int width, std::uint64_t* values) { unpack_body(packed, width, values); }
-
-#if defined(__x86_64__)
-__attribute__((target("bmi2"))) void unpack_bmi2(const std::byte* packed, int width, std::uint64_t* values) {
-  unpack_body(packed, width, values);
-}
-#endif
-
-Unpack choose_unpack() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("bmi2")) return unpack_bmi2;
-#endif
-  return unpack_portable;
-}
-
 void unpack(const std::byte* packed, int width, std::uint64_t* values) {
   if (width == 0) {
     std::fill_n(values, frame_entries, 0);
   } else if (width == 64) {
     std::memcpy(values, packed, 8 * frame_entries);
   } else if (width <= widest_in_one_word) {
-    static const Unpack chosen = choose_unpack();
-    chosen(packed, width, values);
+    unpack_groups(packed, width, values);
   } else {
     const auto* words = reinterpret_cast<const std::uint64_t*>(packed);
     for (std::uint64_t i = 0; i < frame_entries; ++i) {

@@ -38,7 +38,8 @@ void Streamer::allocate_packed() {
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
-    plan_.disk_bytes_per_pass += tensor_->stored_bytes(share_.first + chunk) * static_cast<std::uint64_t>(backend_->slabs());
+    const std::uint64_t stored = tensor_->stored_bytes(share_.first + chunk);
+    plan_.disk_bytes_per_pass += stored * static_cast<std::uint64_t>(backend_->slabs());
     plan_.demoted_bytes += mapped_bytes(bytes[chunk]);
     ++plan_.demoted_chunks;
   }

@@ -9,9 +9,10 @@
 namespace blco {
 
 struct NamedDevice {
-  std::string name;        // cpu, cuda, or cuda:0
   static constexpr int current = -1;
-  std::optional<int> gpu;  // its number, or the thread's current one; none: the CPU
+
+  std::string name;        // cpu, cuda, or cuda:0
+  std::optional<int> gpu;  // its number, or `current`, that of the thread; none: the CPU
   double share = 1;        // of the chunks, beside the others'
 };
 

@@ -32,8 +32,7 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order);
 // Owns what a job needs from its plan to its end.
 class Job {
  public:
-  // Throws Error: out_of_memory (a budget below its
-  // minimum), cuda and not_built (a GPU that is not there).
+  // Throws Error: out_of_memory (a budget below its minimum), cuda and not_built (a GPU that is not there).
   // With `declared`, plans for that GPU, and can do no more.
   // With Compute::peers, plans for this process's share of the chunks. With several Compute::devices, is the job of the
   // first one; plan() has the host memory of all, and describe() tells of the others too.

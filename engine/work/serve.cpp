@@ -95,8 +95,8 @@ class ServedJob {
 };
 
 void check_same(const Tensor& tensor, const JobOrder& order) {
-  if (std::string_view(order.version.data()) != version_string) {
-    refuse("this process is of blco " + std::string(version_string) + ", but process 0 is of " + order.version.data());
+  if (const std::string theirs = order.version.data(); theirs != version_string) {
+    refuse("process 0 is of blco " + theirs + ", but this process is of " + version_string);
   }
   const TensorSummary& here = tensor.summary();
   if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares ||

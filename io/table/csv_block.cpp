@@ -95,7 +95,7 @@ class LocalKeys : public LocalNumbers<CsvKey> {
                           hash_key(key)};
     const std::size_t known = entries().size();
     const std::uint32_t number = LocalNumbers::number_of(entry, [&](const CsvKey& other) {
-      return other.hash == entry.hash && is_same_key({block + other.begin, other.length}, key);
+      return other.hash == entry.hash && std::string_view(block + other.begin, other.length) == key;
     });
     if (number == known && !is_ascii_ && find_invalid_utf8(key)) has_invalid_ = true;
     return number;

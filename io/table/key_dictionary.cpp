@@ -24,7 +24,7 @@ std::size_t KeyDictionary::place_of(const Part& part, std::string_view wanted, s
   std::size_t at = hash & (part.slots.size() - 1);
   for (; part.slots[at].number_from_one != 0; at = (at + 1) & (part.slots.size() - 1)) {
     const Slot& slot = part.slots[at];
-    if (slot.hash == hash && is_same_key(key(slot.number_from_one - 1).view(), wanted)) break;
+    if (slot.hash == hash && key(slot.number_from_one - 1).view() == wanted) break;
   }
   return at;
 }

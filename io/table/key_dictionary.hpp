@@ -47,16 +47,6 @@ inline std::uint32_t hash_key(std::string_view key) {
   return static_cast<std::uint32_t>((hash * multiplier) >> 32);
 }
 
-// Keys are short: a call of memcmp takes longer.
-inline bool is_same_key(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  if (a.size() < 8) return load_short(a) == load_short(b);
-  const std::size_t last = a.size() - 8;
-  std::uint64_t differing = load_word(a.data() + last) ^ load_word(b.data() + last);
-  for (std::size_t at = 0; at < last; at += 8) differing |= load_word(a.data() + at) ^ load_word(b.data() + at);
-  return differing == 0;
-}
-
 // Grows in small steps, so that it never takes more memory than memory_bytes() says.
 class KeyDictionary {
  public:

@@ -52,19 +52,11 @@ inline std::uint64_t other_bytes(std::uint64_t word) {
   return (((word & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | word) & 0x8080808080808080;
 }
 
-[[gnu::noinline]] inline unsigned count_digits(std::uint64_t word) {
-  return static_cast<unsigned>(std::countr_zero(other_bytes(word))) / 8;
-}
-
-// The leading digits among the eight bytes at `at`, without a branch on their number. What comes next waits for their
-// number, so it is taken from one bit that digits have, and blanks, points and line ends do not.
+// The leading digits among the eight bytes at `at`, without a branch on their number.
 inline Digits load_digits(const char* at) {
   std::uint64_t word;
   std::memcpy(&word, at, sizeof(word));
-  const std::uint64_t ends = ~word & 0x1010101010101010;
-  unsigned count = static_cast<unsigned>(std::countr_zero(ends)) / 8;
-  if ((other_bytes(word) & (ends ^ (ends - 1))) != 0) [[unlikely]]
-    count = count_digits(word);
+  const unsigned count = static_cast<unsigned>(std::countr_zero(other_bytes(word))) / 8;
   if (count == 0) return {};
   word = (word ^ 0x3030303030303030) << (64 - 8 * count);
   word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ff;

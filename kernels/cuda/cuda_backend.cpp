@@ -361,14 +361,15 @@ class CudaBackend final : public Backend {
   }
   void copy_vector(int from, int to) override {
     const auto [source, target] = vectors_.equal_pair(from, to);
-    steps_.copy(source.data(), target.data(), target.size());
+    copy_numbers(source.data(), target.data(), target.size(), main_);
   }
   void copy_to_vector(int mode, int vector) override {
-    steps_.copy(factors_[mode].template as<const Factor>(), vectors_.rows(vector, mode).data(), numbers(mode));
+    copy_numbers(factors_[mode].template as<const Factor>(), vectors_.rows(vector, mode).data(), numbers(mode),
+                 main_);
   }
   void copy_from_vector(int mode, int vector) override {
     const double* rows = vectors_.rows(vector, mode).data();
-    steps_.copy(rows, changed_factor(mode), numbers(mode));
+    copy_numbers(rows, changed_factor(mode), numbers(mode), main_);
   }
 
   void cg_begin(int mode, const CgStep& step) override { steps_.cg_begin(vector_rows(mode), step); }
@@ -529,7 +530,7 @@ class CudaBackend final : public Backend {
   mutable Event stepped_;
   mutable Stream main_;
   DenseWork dense_;
-  DeviceSteps steps_;
+  DeviceSteps<Sum, Factor> steps_;
   std::vector<Stream> resident_streams_;
   std::vector<Slot> slots_;
 };

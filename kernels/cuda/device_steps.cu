@@ -123,23 +123,12 @@ struct Copy {
   To* to;
 };
 
-// Of a row each, with `columns` columns.
-template <class Sum, class Factor>
-struct CgBegin {
+// A step of conjugate gradients, of a row each, with `columns` columns.
+template <auto step_of_row, class Sum, class Factor>
+struct CgRows {
   __device__ void operator()(std::uint64_t row) const {
     const std::uint64_t at = row * columns;
-    cg_begin_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
-  }
-  VectorRows<Sum, Factor> rows;
-  std::uint64_t columns;
-  CgStep step;
-};
-
-template <class Sum, class Factor>
-struct TakeCgStep {
-  __device__ void operator()(std::uint64_t row) const {
-    const std::uint64_t at = row * columns;
-    cg_step_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
+    step_of_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
   }
   VectorRows<Sum, Factor> rows;
   std::uint64_t columns;
@@ -160,11 +149,13 @@ struct TakeAdamStep {
 
 }  // namespace
 
-DeviceSteps::DeviceSteps(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer)
+template <class Sum, class Factor>
+DeviceSteps<Sum, Factor>::DeviceSteps(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer)
     : sizes_(sizes), scratch_(static_cast<double*>(scratch)), stream_(stream), transfer_(transfer) {}
 
 // A multiple of R: enough to fill a device, and so few that a number for each fits the workspace of cuBLAS.
-std::uint64_t DeviceSteps::threads_of_columns(std::uint64_t rows) const {
+template <class Sum, class Factor>
+std::uint64_t DeviceSteps<Sum, Factor>::threads_of_columns(std::uint64_t rows) const {
   constexpr std::uint64_t enough = std::uint64_t{1} << 16;
   constexpr std::uint64_t least_rows = 16;
   const std::uint64_t room = std::min(enough, sizes_.workspace_bytes / sizeof(double));
@@ -172,20 +163,23 @@ std::uint64_t DeviceSteps::threads_of_columns(std::uint64_t rows) const {
 }
 
 // Numbers of columns; nullptr if there are none.
-const double* DeviceSteps::upload(std::span<const double> columns, std::uint64_t offset) {
+template <class Sum, class Factor>
+const double* DeviceSteps<Sum, Factor>::upload(std::span<const double> columns, std::uint64_t offset) {
   transfer_.upload(std::as_bytes(columns), at(offset), stream_);
   return columns.empty() ? nullptr : at(offset);
 }
 
 // From the workspace.
-std::vector<double> DeviceSteps::download(std::uint64_t count) {
+template <class Sum, class Factor>
+std::vector<double> DeviceSteps<Sum, Factor>::download(std::uint64_t count) {
   std::vector<double> numbers(static_cast<std::size_t>(count));
   transfer_.download(at(0), std::as_writable_bytes(std::span(numbers)), stream_);
   return numbers;
 }
 
+template <class Sum, class Factor>
 template <class Number>
-std::vector<double> DeviceSteps::sum_columns(const Number* numbers, std::uint64_t rows, bool squared) {
+std::vector<double> DeviceSteps<Sum, Factor>::sum_columns(const Number* numbers, std::uint64_t rows, bool squared) {
   const std::uint64_t threads = threads_of_columns(rows);
   const SumColumns<Number> sum{numbers, squared, rows, sizes_.columns, threads / sizes_.columns, at(0)};
   check(cub::DeviceFor::Bulk(threads, sum, stream_.get()), "sum columns");
@@ -195,26 +189,27 @@ std::vector<double> DeviceSteps::sum_columns(const Number* numbers, std::uint64_
   return sums;
 }
 
-template <class Factor>
-std::vector<double> DeviceSteps::column_sums(const Factor* factor, std::uint64_t rows) {
+template <class Sum, class Factor>
+std::vector<double> DeviceSteps<Sum, Factor>::column_sums(const Factor* factor, std::uint64_t rows) {
   return sum_columns(factor, rows, false);
 }
 
-template <class Factor>
-void DeviceSteps::scale_columns(Factor* factor, std::uint64_t rows, std::span<const double> scales,
-                                std::span<const double> shifts) {
+template <class Sum, class Factor>
+void DeviceSteps<Sum, Factor>::scale_columns(Factor* factor, std::uint64_t rows, std::span<const double> scales,
+                                             std::span<const double> shifts) {
   const ScaleColumns<Factor> scale{factor, upload(scales, sizes_.weights), upload(shifts, sizes_.system),
                                    sizes_.columns};
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, scale, stream_.get()), "scale columns");
 }
 
-template <class Factor>
-void DeviceSteps::raise_to_zero(Factor* factor, std::uint64_t rows) {
+template <class Sum, class Factor>
+void DeviceSteps<Sum, Factor>::raise_to_zero(Factor* factor, std::uint64_t rows) {
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, RaiseToZero<Factor>{factor}, stream_.get()), "raise to zero");
 }
 
 template <class Sum, class Factor>
-AprRows<Sum, Factor> DeviceSteps::apr_rows(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step) {
+AprRows<Sum, Factor> DeviceSteps<Sum, Factor>::apr_rows(const Sum* output, Factor* factor, std::uint64_t rows,
+                                                        const AprStep& step) {
   return {output,
           factor,
           rows * sizes_.columns,
@@ -227,7 +222,8 @@ AprRows<Sum, Factor> DeviceSteps::apr_rows(const Sum* output, Factor* factor, st
 }
 
 template <class Sum, class Factor>
-AprViolation DeviceSteps::apr_measure(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step) {
+AprViolation DeviceSteps<Sum, Factor>::apr_measure(const Sum* output, Factor* factor, std::uint64_t rows,
+                                                   const AprStep& step) {
   const std::uint64_t threads = threads_of_columns(rows);
   fill_zero(at(0), 2 * sizeof(double), stream_.get());
   const AprMeasure<Sum, Factor> measure{apr_rows(output, factor, rows, step), threads,
@@ -238,76 +234,54 @@ AprViolation DeviceSteps::apr_measure(const Sum* output, Factor* factor, std::ui
 }
 
 template <class Sum, class Factor>
-void DeviceSteps::apr_free_zeros(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step) {
+void DeviceSteps<Sum, Factor>::apr_free_zeros(const Sum* output, Factor* factor, std::uint64_t rows,
+                                              const AprStep& step) {
   const AprFreeZeros<Sum, Factor> free{apr_rows(output, factor, rows, step)};
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, free, stream_.get()), "free zeros");
 }
 
 template <class Sum, class Factor>
-void DeviceSteps::apr_multiply(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step) {
+void DeviceSteps<Sum, Factor>::apr_multiply(const Sum* output, Factor* factor, std::uint64_t rows,
+                                            const AprStep& step) {
   const AprMultiply<Sum, Factor> multiply{apr_rows(output, factor, rows, step)};
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, multiply, stream_.get()), "multiply by phi");
 }
 
-template <class From, class To>
-void DeviceSteps::copy(const From* from, To* to, std::uint64_t numbers) {
-  check(cub::DeviceFor::Bulk(numbers, Copy<From, To>{from, to}, stream_.get()), "copy a vector");
-}
-
 template <class Sum, class Factor>
-void DeviceSteps::cg_begin(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
-  const CgBegin<Sum, Factor> begin{rows, sizes_.columns, step};
+void DeviceSteps<Sum, Factor>::cg_begin(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
+  const CgRows<cg_begin_row<Sum, Factor>, Sum, Factor> begin{rows, sizes_.columns, step};
   check(cub::DeviceFor::Bulk(rows.rows, begin, stream_.get()), "begin conjugate gradients");
 }
 
 template <class Sum, class Factor>
-void DeviceSteps::cg_step(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
-  const TakeCgStep<Sum, Factor> take{rows, sizes_.columns, step};
+void DeviceSteps<Sum, Factor>::cg_step(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
+  const CgRows<cg_step_row<Sum, Factor>, Sum, Factor> take{rows, sizes_.columns, step};
   check(cub::DeviceFor::Bulk(rows.rows, take, stream_.get()), "take a step of conjugate gradients");
 }
 
-template <class Factor>
-double DeviceSteps::cg_end(const double* solution, Factor* factor, std::uint64_t rows) {
-  copy(solution, factor, rows * sizes_.columns);
+template <class Sum, class Factor>
+double DeviceSteps<Sum, Factor>::cg_end(const double* solution, Factor* factor, std::uint64_t rows) {
+  copy_numbers(solution, factor, rows * sizes_.columns, stream_);
   const std::vector<double> squares = sum_columns(solution, rows, true);
   return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
 template <class Sum, class Factor>
-void DeviceSteps::adam_step(const VectorRows<Sum, Factor>& rows, const AdamStep& step) {
+void DeviceSteps<Sum, Factor>::adam_step(const VectorRows<Sum, Factor>& rows, const AdamStep& step) {
   const TakeAdamStep<Sum, Factor> take{rows, sizes_.columns, step, upload(step.rates, sizes_.weights)};
   check(cub::DeviceFor::Bulk(rows.rows, take, stream_.get()), "take a step of adam");
 }
 
-// The types of outputs and factors for each precision.
-template std::vector<double> DeviceSteps::column_sums(const double*, std::uint64_t);
-template void DeviceSteps::scale_columns(double*, std::uint64_t, std::span<const double>, std::span<const double>);
-template void DeviceSteps::raise_to_zero(double*, std::uint64_t);
-template std::vector<double> DeviceSteps::column_sums(const float*, std::uint64_t);
-template void DeviceSteps::scale_columns(float*, std::uint64_t, std::span<const double>, std::span<const double>);
-template void DeviceSteps::raise_to_zero(float*, std::uint64_t);
-template AprViolation DeviceSteps::apr_measure(const double*, double*, std::uint64_t, const AprStep&);
-template void DeviceSteps::apr_free_zeros(const double*, double*, std::uint64_t, const AprStep&);
-template void DeviceSteps::apr_multiply(const double*, double*, std::uint64_t, const AprStep&);
-template AprViolation DeviceSteps::apr_measure(const double*, float*, std::uint64_t, const AprStep&);
-template void DeviceSteps::apr_free_zeros(const double*, float*, std::uint64_t, const AprStep&);
-template void DeviceSteps::apr_multiply(const double*, float*, std::uint64_t, const AprStep&);
-template AprViolation DeviceSteps::apr_measure(const float*, float*, std::uint64_t, const AprStep&);
-template void DeviceSteps::apr_free_zeros(const float*, float*, std::uint64_t, const AprStep&);
-template void DeviceSteps::apr_multiply(const float*, float*, std::uint64_t, const AprStep&);
-template void DeviceSteps::cg_begin(const VectorRows<double, double>&, const CgStep&);
-template void DeviceSteps::cg_step(const VectorRows<double, double>&, const CgStep&);
-template void DeviceSteps::adam_step(const VectorRows<double, double>&, const AdamStep&);
-template void DeviceSteps::cg_begin(const VectorRows<double, float>&, const CgStep&);
-template void DeviceSteps::cg_step(const VectorRows<double, float>&, const CgStep&);
-template void DeviceSteps::adam_step(const VectorRows<double, float>&, const AdamStep&);
-template void DeviceSteps::cg_begin(const VectorRows<float, float>&, const CgStep&);
-template void DeviceSteps::cg_step(const VectorRows<float, float>&, const CgStep&);
-template void DeviceSteps::adam_step(const VectorRows<float, float>&, const AdamStep&);
-template double DeviceSteps::cg_end(const double*, double*, std::uint64_t);
-template double DeviceSteps::cg_end(const double*, float*, std::uint64_t);
-template void DeviceSteps::copy(const double*, double*, std::uint64_t);
-template void DeviceSteps::copy(const double*, float*, std::uint64_t);
-template void DeviceSteps::copy(const float*, double*, std::uint64_t);
+template <class From, class To>
+void copy_numbers(const From* from, To* to, std::uint64_t numbers, const Stream& stream) {
+  check(cub::DeviceFor::Bulk(numbers, Copy<From, To>{from, to}, stream.get()), "copy a vector");
+}
+
+template void copy_numbers(const double*, double*, std::uint64_t, const Stream&);
+template void copy_numbers(const double*, float*, std::uint64_t, const Stream&);
+template void copy_numbers(const float*, double*, std::uint64_t, const Stream&);
+template class DeviceSteps<double, double>;
+template class DeviceSteps<double, float>;
+template class DeviceSteps<float, float>;
 
 }  // namespace blco::cuda

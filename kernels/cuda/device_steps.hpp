@@ -67,37 +67,25 @@ struct VectorRows {
 
 // The steps of Factors of these names. Matrices are as in dense.hpp, Sum and Factor too; arithmetic and sums are f64,
 // and sizes alone decide the order of sums.
+template <class Sum, class Factor>
 class DeviceSteps {
  public:
   // Queues all work on `stream`. `scratch` is that of DenseWork, of which this uses parts that lie idle between calls;
   // it outlives this object, as do stream and transfer. Functions throw Error{cuda}.
   DeviceSteps(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer);
 
-  template <class Factor>
   std::vector<double> column_sums(const Factor* factor, std::uint64_t rows);
-  template <class Factor>
   void scale_columns(Factor* factor, std::uint64_t rows, std::span<const double> scales,
                      std::span<const double> shifts);
-  template <class Factor>
   void raise_to_zero(Factor* factor, std::uint64_t rows);
 
-  template <class Sum, class Factor>
   AprViolation apr_measure(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
-  template <class Sum, class Factor>
   void apr_free_zeros(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
-  template <class Sum, class Factor>
   void apr_multiply(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
 
-  // Between factors and vectors.
-  template <class From, class To>
-  void copy(const From* from, To* to, std::uint64_t numbers);
-  template <class Sum, class Factor>
   void cg_begin(const VectorRows<Sum, Factor>& rows, const CgStep& step);
-  template <class Sum, class Factor>
   void cg_step(const VectorRows<Sum, Factor>& rows, const CgStep& step);
-  template <class Factor>
   double cg_end(const double* solution, Factor* factor, std::uint64_t rows);
-  template <class Sum, class Factor>
   void adam_step(const VectorRows<Sum, Factor>& rows, const AdamStep& step);
 
  private:
@@ -107,7 +95,6 @@ class DeviceSteps {
   std::uint64_t threads_of_columns(std::uint64_t rows) const;
   const double* upload(std::span<const double> columns, std::uint64_t offset);
   std::vector<double> download(std::uint64_t count);
-  template <class Sum, class Factor>
   AprRows<Sum, Factor> apr_rows(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
 
   DenseSizes sizes_;
@@ -115,5 +102,9 @@ class DeviceSteps {
   Stream& stream_;
   StagedTransfer& transfer_;
 };
+
+// Between factors and vectors.
+template <class From, class To>
+void copy_numbers(const From* from, To* to, std::uint64_t numbers, const Stream& stream);
 
 }  // namespace blco::cuda

@@ -4,7 +4,7 @@
 # plots (SVG) into OUT. coo-atomic and coo-line take most of the time. --quick takes a minute, with small tensors and few
 # repeats, and its figures say nothing. Build first: cmake --preset release && cmake --build --preset release
 #
-# usage: run.sh OUT [--quick] [--formats LIST] [--ranks LIST] [--repeats K] [--devices auto|cpu|cuda] [--threads N]
+# usage: run.sh OUT [--quick] [--formats LIST] [--ranks LIST] [--repeats K] [--devices cpu|cuda] [--threads N]
 #
 # BLCO_BIN: folder of the programs, build/release/bin by default. BLCO_DATA_DIR: folder of real tensors (*.tns.gz),
 # ../shared/data by default; without it only generated tensors are measured.

@@ -50,7 +50,8 @@ void print_other_devices(Reporter& reporter, const CpdPlan& plan) {
     print_device_plan(reporter, other);
     is_idle = is_idle || other.chunk_count == 0;
   }
-  reporter.print("share   by default a GPU begins with 12 times as many chunks as the CPU; --devices takes other shares");
+  reporter.print(
+      "share   by default a GPU begins with 12 times as many chunks as the CPU; --devices takes other shares");
   if (!is_idle) return;
   reporter.print("share   a device without a chunk has nothing to do; ingest the tensor with a smaller --chunk-nnz");
 }

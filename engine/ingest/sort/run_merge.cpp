@@ -5,7 +5,9 @@
 #include <cmath>
 #include <compare>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -21,65 +23,6 @@ constexpr std::uint64_t release_step_bytes = std::uint64_t{4} << 20;
 
 // A line index of more than 64 bits.
 __extension__ using WideLine = unsigned __int128;
-
-// Finds the smallest head of n sorted sequences by about log2(n) comparisons: a tree of losers (Knuth, volume 3,
-// section 5.4.1). Equal lines come in the order of their sequences.
-template <class Line>
-class LoserTree {
- public:
-  // `head_of(sequence)` returns the next line of the sequence as std::optional<Line>, and nothing at its end.
-  // Requires: at least one sequence.
-  template <class HeadOf>
-  LoserTree(std::size_t sequences, const HeadOf& head_of) : losers_(sequences) {
-    std::vector<Head> winners(2 * sequences);
-    for (std::size_t s = 0; s < sequences; ++s) winners[sequences + s] = make_head(s, head_of);
-    for (std::size_t node = sequences - 1; node >= 1; --node) {
-      const bool left = is_before(winners[2 * node], winners[2 * node + 1]);
-      winners[node] = winners[2 * node + (left ? 0 : 1)];
-      losers_[node] = winners[2 * node + (left ? 1 : 0)];
-    }
-    winner_ = winners[1];
-  }
-
-  bool is_at_end() const { return winner_.sequence >= losers_.size(); }
-  std::size_t sequence() const { return winner_.sequence; }
-
-  // Replaces the smallest head by the next line of its sequence. Requires: not is_at_end().
-  template <class HeadOf>
-  void advance(const HeadOf& head_of) {
-    const std::size_t taken = winner_.sequence;
-    Head rising = make_head(taken, head_of);
-    for (std::size_t node = (losers_.size() + taken) / 2; node >= 1; node /= 2) {
-      Head& loser = losers_[node];
-      const bool falls = is_before(loser, rising);
-      const Head stays = falls ? rising : loser;
-      rising = falls ? loser : rising;
-      loser = stays;
-    }
-    winner_ = rising;
-  }
-
- private:
-  // A sequence that has ended gets the largest line and a number above all others, so that it comes last.
-  struct Head {
-    Line line;
-    std::size_t sequence;
-  };
-
-  static bool is_before(const Head& a, const Head& b) {
-    return a.line < b.line || (a.line == b.line && a.sequence < b.sequence);
-  }
-
-  template <class HeadOf>
-  Head make_head(std::size_t sequence, const HeadOf& head_of) const {
-    const std::optional<Line> line = head_of(sequence);
-    if (line) return {*line, sequence};
-    return {static_cast<Line>(~Line{0}), losers_.size() + sequence};
-  }
-
-  std::vector<Head> losers_;
-  Head winner_;
-};
 
 LineIndex line_of(const SortedBatch& entries, std::size_t i) {
   return {entries.key.empty() ? 0 : entries.key[i], entries.low[i]};
@@ -202,10 +145,11 @@ class RangeMerger {
   static constexpr bool is_wide = sizeof(Line) > 8;
 
  public:
-  // Requires: at least one range.
-  explicit RangeMerger(std::vector<Range> ranges) : ranges_(std::move(ranges)), tree_(ranges_.size(), head()) {}
+  explicit RangeMerger(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
+    for (std::size_t r = 0; r < ranges_.size(); ++r) add_head(r);
+  }
 
-  bool is_at_end() const { return tree_.is_at_end(); }
+  bool is_at_end() const { return heads_.empty(); }
   std::size_t count() const {
     std::size_t total = 0;
     for (const Range& range : ranges_) total += range.count();
@@ -215,29 +159,28 @@ class RangeMerger {
   // Appends the next `max_count` entries, or the rest, coalesced.
   void merge(SortedBatch& out, std::size_t max_count, DuplicatePolicy policy) {
     Appender<is_wide> appender(out, max_count, policy);
-    for (std::size_t taken = 0; taken < max_count && !tree_.is_at_end(); ++taken) {
-      Range& range = ranges_[tree_.sequence()];
-      appender.add(range.block(), range.entry());
-      range.advance();
-      tree_.advance(head());
+    for (std::size_t taken = 0; taken < max_count && !heads_.empty(); ++taken) {
+      const std::size_t r = heads_.top().second;
+      heads_.pop();
+      appender.add(ranges_[r].block(), ranges_[r].entry());
+      ranges_[r].advance();
+      add_head(r);
     }
   }
 
  private:
-  auto head() const {
-    return [this](std::size_t r) -> std::optional<Line> {
-      const Range& range = ranges_[r];
-      if (range.is_empty()) return std::nullopt;
-      if constexpr (is_wide) {
-        return Line{range.block().key[range.entry()]} << 64 | range.block().low[range.entry()];
-      } else {
-        return range.block().low[range.entry()];
-      }
-    };
+  using Head = std::pair<Line, std::size_t>;  // of equal lines, that of the earlier range comes first
+
+  void add_head(std::size_t r) {
+    const Range& range = ranges_[r];
+    if (range.is_empty()) return;
+    Line line = range.block().low[range.entry()];
+    if constexpr (is_wide) line |= Line{range.block().key[range.entry()]} << 64;
+    heads_.emplace(line, r);
   }
 
   std::vector<Range> ranges_;
-  LoserTree<Line> tree_;
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
 };
 
 template <class Line>

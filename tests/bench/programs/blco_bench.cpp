@@ -109,8 +109,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  {.type = "K",
                   .description = "Passes over each mode; the median counts, and with --format the minimum",
                   .fallback = "5, and 25 for MTTKRP with --format or --roofline"});
-  line.add_choice<Devices>("--devices", cpd.compute.devices, {{"auto", {}}, {"cpu", {"cpu"}}, {"cuda", {"cuda"}}},
-                          "Where to compute; auto takes the GPU if there is one and this build supports it");
+  line.add_choice<Devices>("--devices", cpd.compute.devices, {{"cpu", {"cpu"}}, {"cuda", {"cuda"}}},
+                           "Where to compute; without, the GPU if there is one and this build supports it");
   line.add_threads(cpd.compute.threads);
   line.add_size("--memory", arguments.cap.host_bytes,
                 "Also measure with chunks streamed under this host memory budget; with --format or --product, the "
@@ -253,7 +253,8 @@ void compare(const Arguments& arguments) {
     // Of the device that the passes took.
     const bool is_mttkrp = arguments.product == TensorProduct::mttkrp;
     const Roofline roofline = measure_roofline(
-        {.devices = is_mttkrp ? arguments.cpd.compute.devices : Devices{"cpu"}, .threads = arguments.cpd.compute.threads});
+        {.devices = is_mttkrp ? arguments.cpd.compute.devices : Devices{"cpu"},
+         .threads = arguments.cpd.compute.threads});
     json["roofline"] = bench::roofline_json(roofline, points);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);

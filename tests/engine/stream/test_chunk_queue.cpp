@@ -137,9 +137,9 @@ TEST_P(SharingStreamers, LeaveToTheOtherWhatOneCannotTake) {
   EXPECT_LE(all.size(), slots);
   all.insert(all.end(), other.submitted.begin(), other.submitted.end());
   EXPECT_THAT(all, testing::UnorderedElementsAreArray(numbers_to(chunks)));
-  EXPECT_EQ(slow.bytes_read() + fast.bytes_read(),
-            std::accumulate(all.begin(), all.end(), std::uint64_t{0},
-                            [&](std::uint64_t sum, std::uint64_t chunk) { return sum + reader_->stored_bytes(chunk); }));
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t chunk : all) bytes += reader_->stored_bytes(chunk);
+  EXPECT_EQ(slow.bytes_read() + fast.bytes_read(), bytes);
 }
 
 // The owner reads what stays packed in the first pass; from then on the other takes it from its memory.

@@ -292,15 +292,12 @@ TEST(KeyDictionary, FindsManyAtOnceAsOneByOne) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(KeyDictionary, KeysDifferInAnyByte) {
+TEST(KeyDictionary, HashesDifferInAnyByte) {
   for (std::size_t size = 0; size < 40; ++size) {
     std::string key(size, '\x80');
     const std::uint32_t hash = hash_key(key);
-    EXPECT_TRUE(is_same_key(key, std::string(key)));
-    EXPECT_FALSE(is_same_key(key, key + '\0'));
     for (char& c : key) {
       const char before = std::exchange(c, '\0');
-      EXPECT_FALSE(is_same_key(key, std::string(size, '\x80'))) << size;
       EXPECT_NE(hash_key(key), hash) << size;
       c = before;
     }
