@@ -218,7 +218,6 @@ nb::dict as_dict(const StartsReport& report) {
   return dict;
 }
 
-// The model, or None; how alike several starts are, or None; and what a callback raised, or None.
 // An object of Python with rank, size, neighbours, send(to, bytes) and receive(from).
 class PythonPeers final : public Peers {
  public:
@@ -260,6 +259,7 @@ class PythonPeers final : public Peers {
   int neighbours_;
 };
 
+// The model, or None; how alike several starts are, or None; and what a callback raised, or None.
 nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress, const nb::object& callback,
               const nb::object& comm) {
   CpdOptions options = read_options(tensor, words);

@@ -25,8 +25,8 @@ struct Compute {
   int threads = 0;  // 1 to 4096; 0: one per processor
   // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
   // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
-  // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: without `devices` the CPU it is;
-  // a GPU among them and a declared GPU throw Error{invalid_argument}.
+  // with chunks in memory: a sweep takes 1.0 (icews18, darpa1998-3d) to 1.4 (nips12) times the processor time. CPU
+  // only: without `devices` the CPU it is; a GPU among them and a declared GPU throw Error{invalid_argument}.
   bool deterministic = false;
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.

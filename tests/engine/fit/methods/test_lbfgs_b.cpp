@@ -165,6 +165,8 @@ TEST(LbfgsB, EvaluatesWhereTheLibraryDoes) {
     }
   }
 }
+#else
+TEST(LbfgsB, EvaluatesWhereTheLibraryDoes) { GTEST_SKIP() << "liblbfgsb was not found when this was built"; }
 #endif
 
 TEST(LbfgsB, GivesTheSameBitsOnAnyNumberOfThreads) {
