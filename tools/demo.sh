@@ -10,7 +10,7 @@ tools/install_dependencies.sh
 # in other builds. What a compiler may warn of then is not the demo's business.
 build=build/release
 options=()
-if [ ! -f "$build/Makefile" ]; then
+if [ ! -f "$build/CMakeCache.txt" ]; then
   build=build/demo
   options=(-DBLCO_TESTS=OFF '-DCMAKE_CXX_FLAGS=-march=native -ffp-contract=off -w' -DCMAKE_CUDA_ARCHITECTURES=80)
   [ -e /dev/nvidiactl ] || command -v nvidia-smi >/dev/null || options+=(-DBLCO_CUDA=OFF)

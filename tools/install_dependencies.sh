@@ -3,14 +3,14 @@
 # Debian's source packages. Quiet when all are there.
 set -euo pipefail
 
-packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev libfmt-dev
-          nlohmann-json3-dev)
+packages=(g++ ninja-build cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev
+          libfmt-dev nlohmann-json3-dev)
 case "${1-}" in
   "") ;;
-  --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev python3 python3-dev python3-pip python3-venv python3-numpy
-                      python3-pandas python3-h5py python3-matplotlib hdf5-tools liblbfgsb-dev
+  --tests) packages+=(make libgtest-dev libgmock-dev libboost-context-dev python3 python3-dev python3-pip python3-venv
+                      python3-numpy python3-pandas python3-h5py python3-matplotlib hdf5-tools liblbfgsb-dev
                       openmpi-bin libopenmpi-dev mpich libmpich-dev) ;;
-  --wheel) packages+=(dpkg-dev python3-dev python3-venv) ;;
+  --wheel) packages+=(make dpkg-dev python3-dev python3-venv) ;;
   *) echo "usage: $0 [--tests | --wheel]" >&2; exit 2 ;;
 esac
 

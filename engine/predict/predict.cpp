@@ -46,7 +46,7 @@ struct ModelSizes {
 };
 
 // Weights, factors and the history; labels not.
-std::uint64_t number_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t sweeps) {
+std::uint64_t model_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t sweeps) {
   std::uint64_t numbers = rank + sweeps;
   for (const std::uint64_t length : shape) numbers += length * rank;
   return numbers * sizeof(double);
@@ -54,7 +54,7 @@ std::uint64_t number_bytes(std::span<const std::uint64_t> shape, std::uint64_t r
 
 ModelSizes sizes_of(const CpdModel& model) {
   ModelSizes sizes;
-  sizes.bytes = number_bytes(model.shape, static_cast<std::uint64_t>(model.rank), model.sweeps());
+  sizes.bytes = model_bytes(model.shape, static_cast<std::uint64_t>(model.rank), model.sweeps());
   sizes.labels.resize(model.shape.size());
   sizes.shape = model.shape;
   sizes.reading = model.reading;
@@ -98,7 +98,7 @@ ModelSizes sizes_of(const ModelSource& model) {
   const ModelFileReader reader(file);
   const ModelFile& header = reader.header();
   ModelSizes sizes;
-  sizes.bytes = number_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
+  sizes.bytes = model_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
   sizes.shape = header.shape;
   sizes.reading = header.reading;
   add_labels(reader.label_bytes(), sizes);

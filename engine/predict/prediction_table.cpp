@@ -13,7 +13,7 @@
 namespace blco {
 namespace {
 
-constexpr std::size_t slice_entries = 1024;
+constexpr std::size_t task_entries = 1024;
 constexpr std::array column_names = {"value", "model", "residual", "deviance"};
 constexpr std::uint64_t number_bytes = 25;  // of a double or an index, and a separator
 
@@ -47,9 +47,9 @@ void PredictionTable::write_header(bool has_values) {
 
 void PredictionTable::write(const PredictionBlock& block) {
   const std::size_t entries = block.model.size();
-  text_.add_round((entries + slice_entries - 1) / slice_entries, [&](std::size_t task, std::string& text) {
-    const std::size_t first = task * slice_entries;
-    for (std::size_t i = first; i < std::min(entries, first + slice_entries); ++i) append_line(block, i, text);
+  text_.add_round((entries + task_entries - 1) / task_entries, [&](std::size_t task, std::string& text) {
+    const std::size_t first = task * task_entries;
+    for (std::size_t i = first; i < std::min(entries, first + task_entries); ++i) append_line(block, i, text);
   });
 }
 

@@ -10,6 +10,8 @@
 
 namespace blco {
 
+inline constexpr std::uint64_t max_small_numbers = 64;
+
 // Arrays found by name: those of a NumPy archive or of an HDF5 group.
 class NamedArrays {
  public:
@@ -26,7 +28,7 @@ class NamedArrays {
   };
   virtual Description describe(const std::string& name) = 0;
 
-  // All numbers of an array, in order. Requires: the array is known to be small.
+  // All numbers of an array, in order. Throws Error{invalid_argument} if there are more than max_small_numbers.
   virtual std::vector<std::byte> read_small(const std::string& name) = 0;
 };
 

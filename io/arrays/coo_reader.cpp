@@ -26,7 +26,7 @@ std::size_t order_of(const CooSource& source) {
   return order;
 }
 
-std::uint64_t entry_bytes(const CooSource& source) {
+std::uint64_t bytes_of_entry(const CooSource& source) {
   std::uint64_t bytes = 0;
   for (const CooPart& part : source.parts()) bytes += part.entry_bytes();
   return bytes + (order_of(source) + 1) * sizeof(std::uint64_t);
@@ -81,7 +81,7 @@ class CooReader final : public CoordinateReader {
     for (const auto& source : sources_) {
       check_order(*source);
       source_bytes_ += source->memory_bytes();
-      max_entry_bytes = std::max(max_entry_bytes, entry_bytes(*source));
+      max_entry_bytes = std::max(max_entry_bytes, bytes_of_entry(*source));
     }
     const std::uint64_t left = memory_bytes > source_bytes_ ? memory_bytes - source_bytes_ : 0;
     batch_entries_ = std::clamp(left / max_entry_bytes, min_batch_entries, max_batch_entries);

@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t max_small_numbers = 64;
 constexpr std::uint64_t min_cache_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_cache_bytes = std::uint64_t{256} << 20;
 // The most that deflate can shrink data.

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t max_small_numbers = 64;
-
 NumberType parse_descr(const std::string& descr) {
   const auto refuse = [&](const std::string& why) -> NumberType {
     blco::refuse("its type is '" + descr + "', " + why);

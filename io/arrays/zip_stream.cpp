@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t buffer_bytes = std::size_t{64} << 10;
+constexpr std::size_t packed_buffer_bytes = std::size_t{64} << 10;
 constexpr std::uint32_t crc_polynomial = 0xedb88320;  // CRC-32, its bits reversed
 constexpr std::uint32_t crc_one = std::uint32_t{1} << 31;
 
@@ -47,13 +47,13 @@ std::uint32_t combine_crc(std::uint32_t first, std::uint32_t second, std::uint64
 struct ZipStream::Inflater {
   inflate_state state{};
   std::uint64_t taken = 0;  // stored bytes read into the buffer so far
-  std::vector<std::byte> buffer = std::vector<std::byte>(buffer_bytes);
+  std::vector<std::byte> buffer = std::vector<std::byte>(packed_buffer_bytes);
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
 std::uint64_t ZipStream::memory_bytes(const ZipMember& member) {
-  return member.method == 0 ? sizeof(ZipStream) : sizeof(ZipStream) + sizeof(Inflater) + buffer_bytes;
+  return member.method == 0 ? sizeof(ZipStream) : sizeof(ZipStream) + sizeof(Inflater) + packed_buffer_bytes;
 }
 
 ZipStream::ZipStream(int descriptor, const fs::path& path, const ZipMember& member)
@@ -89,7 +89,7 @@ void ZipStream::read(std::span<std::byte> out) {
 void ZipStream::skip(std::uint64_t bytes) {
   if (bytes > member_.bytes - position_) damaged("ends too early");
   if (inflater_) {
-    std::vector<std::byte> passed(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, buffer_bytes)));
+    std::vector<std::byte> passed(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, packed_buffer_bytes)));
     for (std::uint64_t left = bytes; left > 0;) {
       const auto part = std::span(passed).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, passed.size())));
       inflate(part);

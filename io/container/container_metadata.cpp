@@ -25,7 +25,7 @@ constexpr std::size_t zstd_header_bytes = 18;
 
 std::string column_name(std::size_t column) { return std::string("the column ") + column_names[column]; }
 
-void check_format(const Hdf5Place& place, hid_t root) {
+void check_container_format(const Hdf5Place& place, hid_t root) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
   if (!has_attribute(place, root, "format")) {
     fail_at(wrong_file,
@@ -36,11 +36,7 @@ void check_format(const Hdf5Place& place, hid_t root) {
     fail_at(wrong_file, "it is a model, not a tensor; give the container that it was fitted to");
   if (format != container_format)
     fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"; make a container with blco-ingest");
-  const std::uint64_t version = read_integer(place, root, "version");
-  if (version != container_version) {
-    fail_at(wrong_file, "the container has version " + std::to_string(version) + ", but this build supports version " +
-                            std::to_string(container_version) + " only; use a newer build");
-  }
+  check_version(place, root, "container", container_version);
   if (!has_attribute(place, root, "complete") || read_integer(place, root, "complete") != 1) {
     fail_at(place, "the container is incomplete: its writer did not finish");
   }
@@ -266,7 +262,7 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
   const QuietHdf5 quiet;
   const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
   const Hdf5Place place = {path, ErrorKind::corrupt};
-  check_format(place, file.get());
+  check_container_format(place, file.get());
   ContainerMetadata metadata;
   metadata.info = read_info(place, file.get(), file_bytes);
   metadata.info.reordered = find_reordered(place, file.get(), metadata.info.shape, file_bytes);

@@ -1,4 +1,4 @@
-// The checksum of a container's metadata, and look-ups in HDF5's chunk index.
+// Versions, the checksum of a container's metadata, and look-ups in HDF5's chunk index.
 #include "io/container/container_table.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "blco/crc32c.hpp"
+#include "io/hdf5/hdf5_data.hpp"
 
 namespace blco {
 namespace {
@@ -61,6 +62,14 @@ std::string default_value_name(const std::vector<std::string>& mode_names) {
 
 std::string value_column_name(const ContainerInfo& info) {
   return distinct_from(info.mode_names, info.value_name.empty() ? "value" : info.value_name);
+}
+
+void check_version(const Hdf5Place& place, hid_t root, const std::string& what, std::uint32_t supported) {
+  const std::uint64_t version = read_integer(place, root, "version");
+  if (version == supported) return;
+  fail_at({place.path, ErrorKind::invalid_argument}, "the " + what + " has version " + std::to_string(version) +
+                                                         ", but this build supports version " +
+                                                         std::to_string(supported) + " only; use a newer build");
 }
 
 std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {

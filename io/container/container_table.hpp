@@ -1,10 +1,12 @@
-// Shared by the writer and the reader of containers: names, the chunk table, its checksum, and HDF5's own chunk index.
+// Shared by writers and readers of our HDF5 files: names and versions; of containers the chunk table, its checksum, and
+// HDF5's own chunk index.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "io/container/container.hpp"
@@ -17,6 +19,10 @@ inline constexpr const char* model_format = "blco-model";
 inline constexpr const char* tucker_format = "blco-tucker";
 inline constexpr std::uint32_t container_version = 1;
 inline constexpr std::uint64_t max_name_bytes = 4096;
+inline constexpr std::uint64_t max_word_bytes = 256;
+
+// Throws Error{invalid_argument} if the file, which messages call `what`, is not of that version.
+void check_version(const Hdf5Place& place, hid_t root, const std::string& what, std::uint32_t supported);
 
 inline constexpr std::array<const char*, column_count> column_names = {"index", "key", "value"};
 inline constexpr std::uint32_t zstd_skipped = 2;  // a bit of a filter mask

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::uint32_t model_version = 1;
 constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
-constexpr std::uint64_t max_word_bytes = 256;
 constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 constexpr std::uint64_t max_state_numbers = std::uint64_t{1} << 20;
@@ -130,7 +129,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   write_labels(place, root, model.labels);
 }
 
-void check_format(const Hdf5Place& place, hid_t root) {
+void check_model_format(const Hdf5Place& place, hid_t root) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
   if (!has_attribute(place, root, "format")) {
     fail_at(wrong_file, "not a model: it is HDF5, but has no attribute format; give a model of blco-cpd");
@@ -139,12 +138,7 @@ void check_format(const Hdf5Place& place, hid_t root) {
   if (format == container_format) fail_at(wrong_file, "it is a tensor, not a model; give a model of blco-cpd");
   if (format != model_format)
     fail_at(wrong_file, "not a model: its format is \"" + format + "\"; give a model of blco-cpd");
-  if (!has_attribute(place, root, "version")) return;
-  const std::uint64_t version = read_integer(place, root, "version");
-  if (version != model_version) {
-    fail_at(wrong_file, "the model has version " + std::to_string(version) + ", but this build supports version " +
-                            std::to_string(model_version) + " only; use a newer build");
-  }
+  if (has_attribute(place, root, "version")) check_version(place, root, "model", model_version);
 }
 
 // `first_row` is the row of the first value, for values that are rows of several columns.
@@ -285,7 +279,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
 struct ModelFileReader::Impl {
   explicit Impl(const std::filesystem::path& path)
       : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io}, &file_bytes)) {
-    check_format(place, file.get());
+    check_model_format(place, file.get());
     read_attributes(place, file.get(), header);
     header.weights = read_dataset<double>(place, file.get(), "weights", {header.rank}, file_bytes);
     require_finite(place, header.weights, "weights");

@@ -16,7 +16,6 @@ namespace blco {
 namespace {
 
 constexpr std::uint32_t tucker_version = 1;
-constexpr std::uint64_t max_word_bytes = 256;
 constexpr auto max_modes = static_cast<std::uint64_t>(max_order);
 
 // What is wrong with the sizes, or null.
@@ -55,23 +54,18 @@ std::vector<double> read_numbers(const Hdf5Place& place, hid_t root, const std::
   return numbers;
 }
 
-void check_format(const Hdf5Place& place, hid_t root) {
+void check_tucker_format(const Hdf5Place& place, hid_t root) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
   const bool known = has_attribute(place, root, "format");
   if (!known || read_text(wrong_file, root, "format", max_format_bytes) != tucker_format) {
     fail_at(wrong_file, "not a Tucker model; give a model of blco-tucker");
   }
-  const std::uint64_t version = read_integer(place, root, "version");
-  if (version != tucker_version) {
-    fail_at(wrong_file, "the Tucker model has version " + std::to_string(version) +
-                            ", but this build supports version " + std::to_string(tucker_version) +
-                            " only; use a newer build");
-  }
+  check_version(place, root, "Tucker model", tucker_version);
 }
 
 // All but core, factors and labels.
 TuckerFile read_header(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes) {
-  check_format(place, root);
+  check_tucker_format(place, root);
   TuckerFile model;
   model.shape = read_integers(place, root, "shape", max_modes);
   model.ranks = read_integers(place, root, "ranks", max_modes);

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view suffix = ".blco-spill";
+constexpr std::string_view spill_suffix = ".blco-spill";
 constexpr std::size_t max_kept_mark = 200;  // fits the usual limit of 255 bytes for a file name
 
 [[noreturn]] void fail(const char* what, const fs::path& path, int number) {
@@ -49,7 +49,7 @@ ScratchFile::ScratchFile(const fs::path& folder, const std::string& mark) {
   prefix += '-';
   for (;;) {
     path_ = folder / (prefix + std::to_string(next.fetch_add(1)));
-    path_ += suffix;
+    path_ += spill_suffix;
     file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file_.is_open() && errno == EEXIST) continue;
     if (!file_.is_open()) fail("create", path_, errno);
@@ -88,7 +88,7 @@ void remove_stale_scratch(const fs::path& folder) noexcept {
     std::error_code failure;
     for (fs::directory_iterator at(folder, failure), end; !failure && at != end; at.increment(failure)) {
       const std::string name = at->path().filename().string();
-      if (name.starts_with('.') && name.ends_with(suffix)) found.push_back(at->path());
+      if (name.starts_with('.') && name.ends_with(spill_suffix)) found.push_back(at->path());
     }
     for (const fs::path& path : found) remove_if_stale(path);
   } catch (...) {  // a job must not fail because another one's leftovers stay

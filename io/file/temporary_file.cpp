@@ -65,7 +65,7 @@ void check_target(const fs::path& target) {
     throw_system_error("write into the folder", folder);
 }
 
-constexpr std::string_view suffix = ".blco-tmp";
+constexpr std::string_view temporary_suffix = ".blco-tmp";
 
 // The common prefix of the hidden files of one target.
 std::string hidden_prefix(const fs::path& target) {
@@ -84,7 +84,7 @@ fs::path unused_name(const fs::path& target) {
   // Must not overwrite a file left by a killed process with the same number.
   for (;;) {
     fs::path name = target.parent_path() / (prefix + '-' + std::to_string(next.fetch_add(1)));
-    name += suffix;
+    name += temporary_suffix;
     if (!fs::exists(fs::symlink_status(name, failure))) return name;
   }
 }
@@ -105,9 +105,11 @@ void remove_stale(const fs::path& target) {
   std::error_code failure;
   for (fs::directory_iterator at(folder_of(target), failure), end; !failure && at != end; at.increment(failure)) {
     const std::string name = at->path().filename().string();
-    if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size()) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(temporary_suffix) ||
+        name.size() < prefix.size() + temporary_suffix.size())
+      continue;
     const std::string_view mark = std::string_view(name).substr(prefix.size());
-    if (is_job_mark(mark.substr(0, mark.size() - suffix.size()))) stale.push_back(at->path());
+    if (is_job_mark(mark.substr(0, mark.size() - temporary_suffix.size()))) stale.push_back(at->path());
   }
   for (const fs::path& path : stale) ::unlink(path.c_str());
 }

@@ -23,12 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+constexpr std::size_t input_buffer_bytes = std::size_t{256} << 10;
 
 // The file, and a buffer of bytes read but not yet consumed.
 class InputBuffer {
  public:
-  explicit InputBuffer(const fs::path& path) : path_(path), data_(buffer_bytes) {
+  explicit InputBuffer(const fs::path& path) : path_(path), data_(input_buffer_bytes) {
     file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file_.is_open()) throw_system_error("open", path_);
     struct stat status {};

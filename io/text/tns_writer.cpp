@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+constexpr std::size_t output_buffer_bytes = std::size_t{256} << 10;
 constexpr int gzip_level = 1;
 constexpr int zstd_level = 3;
 
@@ -46,7 +46,10 @@ class PlainEncoder final : public Encoder {
 class GzipEncoder final : public Encoder {
  public:
   explicit GzipEncoder(OutputFile& output)
-      : Encoder(output), stream_(std::make_unique<isal_zstream>()), level_(ISAL_DEF_LVL1_DEFAULT), out_(buffer_bytes) {
+      : Encoder(output),
+        stream_(std::make_unique<isal_zstream>()),
+        level_(ISAL_DEF_LVL1_DEFAULT),
+        out_(output_buffer_bytes) {
     isal_deflate_init(stream_.get());
     stream_->gzip_flag = IGZIP_GZIP;
     stream_->level = gzip_level;
@@ -116,7 +119,7 @@ std::unique_ptr<Encoder> make_encoder(const fs::path& name, OutputFile& output) 
 struct TnsWriter::Impl {
   explicit Impl(const fs::path& target)
       : file(target), output(file.path(), target), encoder(make_encoder(target, output)) {
-    pending.reserve(buffer_bytes);
+    pending.reserve(output_buffer_bytes);
   }
 
   TemporaryFile file;
@@ -132,10 +135,10 @@ TnsWriter::~TnsWriter() = default;
 void TnsWriter::write(std::string_view text) {
   std::vector<char>& pending = impl_->pending;
   while (!text.empty()) {
-    const std::size_t count = std::min(text.size(), buffer_bytes - pending.size());
+    const std::size_t count = std::min(text.size(), output_buffer_bytes - pending.size());
     pending.insert(pending.end(), text.begin(), text.begin() + count);
     text.remove_prefix(count);
-    if (pending.size() == buffer_bytes) {
+    if (pending.size() == output_buffer_bytes) {
       impl_->encoder->encode(pending, false);
       pending.clear();
     }

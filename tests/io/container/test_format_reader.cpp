@@ -11,10 +11,8 @@
 namespace blco::tests {
 namespace {
 
-const fs::path specification = fs::path(__FILE__).parent_path() / "../../../blco/FORMAT.md";
-
 std::string printed_reader(const std::string& heading) {
-  const std::string page = file_contents(specification);
+  const std::string page = file_contents(BLCO_FORMAT_PAGE);
   const std::string opening = "```python\n";
   const std::size_t begin = page.find(opening, page.find("\n## " + heading + "\n"));
   const std::size_t end = page.find("```", begin + opening.size());
