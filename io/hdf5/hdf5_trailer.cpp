@@ -35,7 +35,7 @@ static_assert(sizeof(TrailerHeader) == 32 && sizeof(ByteRange) == 16);
 
 // After the ranges: the checksum of header and ranges, and four zero bytes.
 constexpr std::uint64_t end_bytes = 8;
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t scan_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void fail_corrupt(const fs::path& path, const std::string& what) {
   throw Error(ErrorKind::corrupt, path.string() + ": " + what + "; restore it from a copy, or make it again");
@@ -49,7 +49,7 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
 }
 
 std::uint32_t checksum(int descriptor, const fs::path& path, std::span<const ByteRange> ranges) {
-  std::vector<std::byte> buffer(buffer_bytes);
+  std::vector<std::byte> buffer(scan_bytes);
   std::uint32_t crc = 0;
   for (ByteRange left : ranges) {
     while (left.length > 0) {
@@ -199,9 +199,9 @@ void check_global_heaps(int descriptor, const fs::path& path, std::uint64_t file
   const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
   if (end && *end < file_bytes) return;  // the trailer covers them
   std::string part;
-  for (std::uint64_t first = 0; first < file_bytes; first += buffer_bytes) {
+  for (std::uint64_t first = 0; first < file_bytes; first += scan_bytes) {
     part.resize(
-        static_cast<std::size_t>(std::min<std::uint64_t>(buffer_bytes + heap_start.size() - 1, file_bytes - first)));
+        static_cast<std::size_t>(std::min<std::uint64_t>(scan_bytes + heap_start.size() - 1, file_bytes - first)));
     read_at(descriptor, path, first, std::as_writable_bytes(std::span(part)));
     for (std::size_t at = part.find(heap_start); at != std::string::npos; at = part.find(heap_start, at + 1)) {
       if (is_whole_heap_at(descriptor, path, file_bytes, first + at)) continue;

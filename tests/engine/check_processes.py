@@ -1,10 +1,12 @@
 """Several processes share a fit under the launchers of Open MPI and MPICH, where these are installed.
 
-usage: check_processes.py BIN_FOLDER
+usage: check_processes.py BIN_FOLDER [MOMENTS]     at how many random moments each harm is done; 4 by default
 
-Every method gives the model of one process; a process that is killed or stopped ends the job soon, with a failure and
+Every method has the fit of one process; a process that is killed or stopped ends the job soon, with a failure and
 nothing half-written, and its checkpoint can be resumed by another number of processes.
 """
+import json
+import math
 import os
 import pathlib
 import random
@@ -72,24 +74,28 @@ def process_of(job, rank):
     sys.exit(f"no process of rank {rank} was found")
 
 
-def score(commands, one, other):
-    """The factor match score of two models, as blco-info prints it."""
-    output, _ = commands.run("blco-info", one, "--compare", other)
-    return float(next(line for line in output.splitlines() if line.startswith("score")).split()[1].rstrip(":"))
+def history(commands, model):
+    """The fit or the objective after each sweep."""
+    output, _ = commands.run("blco-info", model, "--json")
+    result = json.loads(output)
+    return result["fit_history"] + result["objective_history"]
 
 
 def check_methods(commands, launcher, tensors, work):
     for name in METHOD_JOBS:
         one, several = work / "one.h5", work / "several.h5"
         commands.run("blco-cpd", *fit_arguments(name, tensors, RANK, SWEEPS), "-o", one)
-        for processes in (2, 8):
+        expected = history(commands, one)
+        for processes in (2, 3, 8):
             code, output = launcher.run(processes, *fit_arguments(name, tensors, RANK, SWEEPS), "-o", several)
             if code != 0:
                 sys.exit(f"{name}, {processes} processes: ended with {code}:\n{output}")
-            if score(commands, one, several) < 0.9999:
-                sys.exit(f"{name}: the model of {processes} processes is another one")
+            actual = history(commands, several)
+            alike = [math.isclose(a, b, rel_tol=1e-10, abs_tol=1e-12) for a, b in zip(actual, expected, strict=True)]
+            if not expected or not all(alike):
+                sys.exit(f"{name}: the fit of {processes} processes is another one: {actual}, not {expected}")
             several.unlink()
-    print(f"{pathlib.Path(launcher.program).name}: every method gives the model of one process", flush=True)
+    print(f"{pathlib.Path(launcher.program).name}: every method has the fit of one process", flush=True)
 
 
 def expect_one_message(launcher, processes, code, words, *arguments):
@@ -149,10 +155,11 @@ class FourProcesses:
             os.kill(process_of(job, rank), signal.SIGSTOP if harm == "stop" else signal.SIGKILL)
 
 
-def check_ends(commands, launcher, tensors, work, draw):
-    """Each of four processes is killed, stopped, or loses its file, at a random moment."""
+def check_ends(commands, launcher, tensors, work, draw, moments):
+    """One of four processes, each in turn, is killed, stopped, or loses its file, at a random moment."""
     fit = FourProcesses(launcher, tensors, work)
-    for rank in range(PROCESSES):
+    for moment in range(moments):
+        rank = moment % PROCESSES
         for harm, words in (("kill", ""), ("stop", f"process {rank} of {PROCESSES}"), ("disk", f"counts-{rank}.blco")):
             job = fit.start()
             while not fit.checkpoint.exists():
@@ -167,7 +174,7 @@ def check_ends(commands, launcher, tensors, work, draw):
             if job.returncode == 0 or fit.model.exists() or seconds > MOST_SECONDS or words not in output:
                 sys.exit(f"{harm} of process {rank}: the job ended with {job.returncode} in {seconds:.1f} s:\n{output}")
             check_resumed(commands, launcher, fit)
-    print(f"{pathlib.Path(launcher.program).name}: {3 * PROCESSES} processes killed, stopped or without a disk, each job "
+    print(f"{pathlib.Path(launcher.program).name}: {3 * moments} processes killed, stopped or without a disk, each job "
           "ended", flush=True)
 
 
@@ -188,6 +195,7 @@ def check_resumed(commands, launcher, fit):
 
 def main():
     bin_folder = pathlib.Path(sys.argv[1])
+    moments = int(sys.argv[2]) if len(sys.argv) > 2 else PROCESSES
     found = launchers(bin_folder)
     if not found:
         skip("no MPI: install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev")
@@ -202,7 +210,7 @@ def main():
             launcher = Launcher(program, bin_folder)
             check_methods(commands, launcher, tensors, work)
             check_messages(launcher, tensors, work)
-            check_ends(commands, launcher, tensors, work, draw)
+            check_ends(commands, launcher, tensors, work, draw, moments)
 
 
 if __name__ == "__main__":
