@@ -1,6 +1,7 @@
 // Rules over vectors of numbers, compiled once per instruction set.
 #include "kernels/host/entry_terms.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -21,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<double, 8>;
 using Vector = hn::Vec<Tag>;
+
+using Entries = std::array<double, most_entries>;
 
 constexpr std::size_t partial_sums = 8;
 
@@ -80,25 +83,38 @@ HWY_FLATTEN void apply_rule(const Rule& rule, const double* values, const double
   for (std::size_t i = 0; i < most_entries; i += hn::MaxLanes(Tag())) {
     LaneNumber term;
     LaneNumber weight;
-    rule(LaneNumber(hn::Load(Tag(), values + i)), LaneNumber(hn::Load(Tag(), models + i)), term, weight);
+    rule(LaneNumber(hn::LoadU(Tag(), values + i)), LaneNumber(hn::LoadU(Tag(), models + i)), term, weight);
     hn::Store(term.lanes, Tag(), terms + i);
     hn::Store(weight.lanes, Tag(), weights + i);
   }
+}
+
+// As many numbers as an array has; those that are missing are 1. A loop that asks of each whether it is there would
+// become masked loads, of which a processor takes hundreds of cycles where they would fault, as beside a null pointer.
+const double* whole(const double* numbers, std::size_t count, Entries& held) {
+  if (count == most_entries) return numbers;
+  held.fill(1.0);
+  std::copy_n(numbers, count, held.data());
+  return held.data();
 }
 
 }  // namespace
 
 double apply_function(const EntryFunction& function, const double* values, const double* models, std::size_t count,
                       double* weights) {
-  alignas(64) std::array<double, most_entries> terms;
-  alignas(64) std::array<double, most_entries> held_values;
-  alignas(64) std::array<double, most_entries> held_models;
-  alignas(64) std::array<double, most_entries> held_weights;
-  for (std::size_t i = 0; i < most_entries; ++i) held_values[i] = values != nullptr && i < count ? values[i] : 1.0;
-  for (std::size_t i = 0; i < most_entries; ++i) held_models[i] = i < count ? models[i] : 1.0;
-  with_rule(function, [&](const auto& rule) {
-    apply_rule(rule, held_values.data(), held_models.data(), terms.data(), held_weights.data());
-  });
+  static constexpr Entries ones = [] {
+    Entries numbers{};
+    numbers.fill(1.0);
+    return numbers;
+  }();
+  Entries held_values;
+  Entries held_models;
+  alignas(64) Entries terms;
+  alignas(64) Entries held_weights;
+  const double* const all_values = values != nullptr ? whole(values, count, held_values) : ones.data();
+  const double* const all_models = whole(models, count, held_models);
+  with_rule(function,
+            [&](const auto& rule) { apply_rule(rule, all_values, all_models, terms.data(), held_weights.data()); });
   for (std::size_t i = 0; i < count; ++i) weights[i] = function.scale * held_weights[i];
   std::array<double, partial_sums> sums{};
   for (std::size_t i = 0; i < most_entries; i += partial_sums) {
