@@ -2,8 +2,8 @@
 
 usage: check_processes.py BIN_FOLDER [MOMENTS]     at how many random moments each harm is done; 4 by default
 
-Every method has the fit of one process; a process that is killed or stopped ends the job soon, with a failure and
-nothing half-written, and its checkpoint can be resumed by another number of processes.
+Every method has the fit and the model of one process; a process that is killed or stopped ends the job soon, with a
+failure and nothing half-written, and its checkpoint can be resumed by another number of processes.
 """
 import json
 import math
@@ -74,6 +74,12 @@ def process_of(job, rank):
     sys.exit(f"no process of rank {rank} was found")
 
 
+def score(commands, one, other):
+    """The factor match score of two models, as blco-info prints it."""
+    output, _ = commands.run("blco-info", one, "--compare", other)
+    return float(next(line for line in output.splitlines() if line.startswith("score")).split()[1].rstrip(":"))
+
+
 def history(commands, model):
     """The fit or the objective after each sweep."""
     output, _ = commands.run("blco-info", model, "--json")
@@ -94,8 +100,10 @@ def check_methods(commands, launcher, tensors, work):
             alike = [math.isclose(a, b, rel_tol=1e-10, abs_tol=1e-12) for a, b in zip(actual, expected, strict=True)]
             if not expected or not all(alike):
                 sys.exit(f"{name}: the fit of {processes} processes is another one: {actual}, not {expected}")
+            if score(commands, one, several) < 0.9999:
+                sys.exit(f"{name}: the model of {processes} processes is another one")
             several.unlink()
-    print(f"{pathlib.Path(launcher.program).name}: every method has the fit of one process", flush=True)
+    print(f"{pathlib.Path(launcher.program).name}: every method has the fit and the model of one process", flush=True)
 
 
 def expect_one_message(launcher, processes, code, words, *arguments):

@@ -16,8 +16,8 @@
 namespace blco {
 namespace {
 
-// Of a window: enough that threads end a window together.
-constexpr std::size_t ranges_per_thread = 4;
+// Enough that threads end a window together.
+constexpr std::size_t window_parts_per_thread = 4;
 // Space on disk is given back in steps: every one is a change of the file system's books.
 constexpr std::uint64_t release_step_bytes = std::uint64_t{4} << 20;
 
@@ -295,7 +295,7 @@ class RunMerge final : public SortedRun {
 
   void merge_window() {
     load_window();
-    const std::size_t count = ranges_per_thread * static_cast<std::size_t>(executor_->width());
+    const std::size_t count = window_parts_per_thread * static_cast<std::size_t>(executor_->width());
     parts_.assign(count, {});
     part_ = 0;
     executor_->run(count, [&](std::size_t part) { merge_part(part, count); });
