@@ -56,10 +56,15 @@ inline double poisson_excess(double x, double rate) {
 
 inline double softplus(double m) { return std::max(m, 0.0) + std::log1p(std::exp(-std::abs(m))); }
 
-struct Gaussian {
+// What most losses have.
+struct Traits {
   static constexpr EntryRange entries = EntryRange::all;
   static constexpr bool nonnegative = false;
   static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
+};
+
+struct Gaussian : Traits {
   static constexpr ZeroLoss at_zero = ZeroLoss::square;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -72,10 +77,9 @@ struct Gaussian {
   double excess(double x, double m) const { return value(x, m); }
 };
 
-struct Poisson {
+struct Poisson : Traits {
   static constexpr EntryRange entries = EntryRange::at_least_0;
   static constexpr bool nonnegative = true;
-  static constexpr ModelScale scale = ModelScale::size;
   static constexpr ZeroLoss at_zero = ZeroLoss::model;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -93,11 +97,9 @@ struct Poisson {
   }
 };
 
-struct PoissonLog {
+struct PoissonLog : Traits {
   static constexpr EntryRange entries = EntryRange::at_least_0;
-  static constexpr bool nonnegative = false;
   static constexpr ModelScale scale = ModelScale::logarithm;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::exp;
@@ -111,11 +113,10 @@ struct PoissonLog {
   double excess(double x, double m) const { return 2 * poisson_excess(x, std::exp(m)); }
 };
 
-struct BernoulliOdds {
+struct BernoulliOdds : Traits {
   static constexpr EntryRange entries = EntryRange::bits;
   static constexpr bool nonnegative = true;
   static constexpr ModelScale scale = ModelScale::odds;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -130,11 +131,9 @@ struct BernoulliOdds {
   }
 };
 
-struct BernoulliLogit {
+struct BernoulliLogit : Traits {
   static constexpr EntryRange entries = EntryRange::bits;
-  static constexpr bool nonnegative = false;
   static constexpr ModelScale scale = ModelScale::logarithm;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   // log(1 + exp(m)) as max(m, 0) + log(1 + exp(-|m|)), which does not overflow.
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -152,11 +151,9 @@ struct BernoulliLogit {
   double excess(double x, double m) const { return 2 * softplus(x == 0 ? m : -m); }
 };
 
-struct Gamma {
+struct Gamma : Traits {
   static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
-  static constexpr ModelScale scale = ModelScale::size;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -170,11 +167,9 @@ struct Gamma {
   double excess(double x, double m) const { return 2 * above_log(x / (m + loss_epsilon)); }
 };
 
-struct Rayleigh {
+struct Rayleigh : Traits {
   static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
-  static constexpr ModelScale scale = ModelScale::size;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   static constexpr double half_pi = 1.57079632679489661923;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -192,11 +187,7 @@ struct Rayleigh {
   }
 };
 
-struct Huber {
-  static constexpr EntryRange entries = EntryRange::all;
-  static constexpr bool nonnegative = false;
-  static constexpr ModelScale scale = ModelScale::size;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
+struct Huber : Traits {
   double threshold = 1;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -212,10 +203,8 @@ struct Huber {
   double excess(double x, double m) const { return value(x, m); }
 };
 
-struct Beta {
+struct Beta : Traits {
   static constexpr bool nonnegative = true;
-  static constexpr ModelScale scale = ModelScale::size;
-  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   double exponent = 2;
   EntryRange entries = exponent < 0 ? EntryRange::above_0 : EntryRange::at_least_0;
   template <class T>
@@ -260,9 +249,9 @@ BLCO_HOST_DEVICE auto with_loss(const Loss& loss, const Visit& visit) {
     case LossKind::rayleigh:
       return visit(losses::Rayleigh{});
     case LossKind::huber:
-      return visit(losses::Huber{loss.parameter});
+      return visit(losses::Huber{{}, loss.parameter});
     case LossKind::beta:
-      return visit(losses::Beta{loss.parameter});
+      return visit(losses::Beta{{}, loss.parameter});
     case LossKind::gaussian:
       break;
   }

@@ -1,6 +1,6 @@
 // With S the sum of the entries, Q that of their squares and C the number of cells, the best constant has a closed form
-// for all losses but huber, and so has its objective: f(x, m) is f(0, m) + x (f(1, m) - f(0, m)), for rayleigh with
-// x^2.
+// for all losses but huber, and so has its objective: f(x, m) is f(0, m) + (x / u) (f(u, m) - f(0, m)) for any u, for
+// rayleigh with (x / u)^2.
 #include "engine/fit/methods/constant_model.hpp"
 
 #include <algorithm>
@@ -15,6 +15,10 @@ namespace {
 
 double count_absent(const TensorSummary& tensor) { return count_cells(tensor) - static_cast<double>(tensor.nnz); }
 
+bool has_poisson_deviance(const Loss& loss) {
+  return loss.kind == LossKind::poisson || loss.kind == LossKind::poisson_log;
+}
+
 struct Sums {
   double entries = 0;
   double least = 0;  // of the losses of the entries, each with what suits it best
@@ -23,10 +27,12 @@ struct Sums {
 Sums sum_entries(const Tensor& tensor, const Loss& loss, const std::string& demand, ProgressMeter& meter) {
   Sums sums;
   with_loss(loss, [&](const auto& f) {
-    const bool is_distance = entries_of(loss) == EntryRange::all;  // which is 0 at best
+    const EntryRange range = entries_of(loss);
     const auto least_of = [&](double x) {
-      const double excess = f.excess(x, 1.0);  // infinite for a zero that gamma or rayleigh is given
-      return is_distance ? 0.0 : std::isfinite(excess) ? f.value(x, 1.0) - excess / 2 : f.value(x, 0.0);
+      if (range == EntryRange::all || range == EntryRange::bits) return 0.0;
+      if (has_poisson_deviance(loss)) return x > 0 ? x - x * std::log(x) : 0.0;
+      const double best = loss.kind == LossKind::rayleigh ? std::sqrt(losses::Rayleigh::half_pi / 2) * x : x;
+      return f.value(x, std::max(best - loss_epsilon, 0.0));
     };
     check_values(
         tensor,
@@ -95,11 +101,12 @@ ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, const 
   const double cells = count_cells(tensor.summary());
   const double squares = tensor.summary().sum_of_squares;
   const Sums sums = sum_entries(tensor, loss, demand, meter);
-  // A logarithm of a share is finite: half a cell is the least, and all but half a cell the most.
-  const double mean = std::max(sums.entries, 0.5) / cells;
+  // A logarithm is finite: of bits half a cell is the least, and all but half a cell the most.
+  const bool has_floor = entries_of(loss) == EntryRange::bits || !(sums.entries > 0);
+  const double mean = (has_floor ? std::max(sums.entries, 0.5) : sums.entries) / cells;
   const double odds = mean / std::max(1 - mean, 0.5 / cells);
   if (loss.kind == LossKind::huber) {
-    return find_huber(tensor, losses::Huber{loss.parameter}, sums.entries / cells, meter);
+    return find_huber(tensor, losses::Huber{{}, loss.parameter}, sums.entries / cells, meter);
   }
   ConstantModel model{.value = sums.entries / cells, .least = sums.least};
   if (loss.kind == LossKind::gaussian) {
@@ -111,9 +118,12 @@ ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, const 
   if (loss.kind == LossKind::bernoulli_logit) model.value = std::log(odds);
   if (loss.kind == LossKind::rayleigh) model.value = std::sqrt(losses::Rayleigh::half_pi / 2 * squares / cells);
   with_loss(loss, [&](const auto& f) {
+    // An entry as large as the model says what one adds: beside much larger ones the terms of 1 would be rounded off.
+    const double unit = scale_of(loss) == ModelScale::size && model.value > 0 ? model.value : 1;
+    const double units = loss.kind == LossKind::rayleigh ? squares / (unit * unit) : sums.entries / unit;
     const double zero = f.value(0.0, model.value);
-    const double beyond = loss.kind == LossKind::poisson ? -std::log(mean) : f.value(1.0, model.value) - zero;
-    model.objective = cells * zero + (loss.kind == LossKind::rayleigh ? squares : sums.entries) * beyond;
+    const double beyond = has_poisson_deviance(loss) ? -unit * std::log(mean) : f.value(unit, model.value) - zero;
+    model.objective = cells * zero + units * beyond;
   });
   return model;
 }

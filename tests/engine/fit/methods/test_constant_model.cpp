@@ -123,6 +123,34 @@ TEST(ConstantModel, IsTheBestForHuberBesideLargeValues) {
   }
 }
 
+// Of a multiple of a tensor the deviance is the same multiple with poisson, a power of it with beta, and as it was with
+// gamma and rayleigh.
+TEST(ConstantModel, HasTheSameShareOfMultiplesOfATensor) {
+  CoordinateTensor tensor{.shape = {12, 10, 9}, .points = {}, .values = {}};
+  std::mt19937_64 random(5);
+  for_each_dense_entry(sparse_tensor(LossKind::gamma), [&](const Point& at, double) {
+    tensor.points.push_back(at);
+    tensor.values.push_back(std::gamma_distribution<double>(2.0, 1.0)(random));
+  });
+  for (const auto& [loss, power] : {std::pair{Loss{LossKind::poisson}, 1.0},
+                                    {Loss{LossKind::poisson_log}, 1.0},
+                                    {Loss{LossKind::gamma}, 0.0},
+                                    {Loss{LossKind::rayleigh}, 0.0},
+                                    {Loss{LossKind::beta, 1.5}, 1.5},
+                                    {Loss{LossKind::gaussian}, 2.0}}) {
+    const double deviance = constant_model(tensor, loss).deviance();
+    for (const double scale : {1e-5, 1e9, 1e15}) {
+      SCOPED_TRACE(testing::Message() << to_string(loss) << ", scale " << scale);
+      CoordinateTensor scaled = tensor;
+      for (double& value : scaled.values) value *= scale;
+
+      const ConstantModel found = constant_model(scaled, loss);
+
+      EXPECT_NEAR(found.deviance() / std::pow(scale, power), deviance, 1e-3 * deviance);
+    }
+  }
+}
+
 TEST(ConstantModel, CountsTheOnesOfATensorThatStoresNoValues) {
   CoordinateTensor tensor{.shape = {10, 10, 10}, .points = {}, .values = {}};
   for (std::uint64_t i = 0; i < 8; ++i) {
