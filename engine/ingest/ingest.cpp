@@ -52,6 +52,12 @@ std::vector<std::string> decide_mode_names(std::size_t order, const IngestOption
                 "the tensor has " + count_of(order, "mode") + ", but " + option_name("mode_names") + " has " +
                     count_of(options.mode_names.size(), "name") + "; give one name per mode");
   }
+  for (std::size_t n = 0; n < order; ++n) {
+    const auto earlier = std::span(options.mode_names).first(n);
+    if (std::ranges::find(earlier, options.mode_names[n]) == earlier.end()) continue;
+    refuse(option_name("mode_names") + " has the name '" + options.mode_names[n] +
+           "' twice; give each mode a name of its own");
+  }
   return options.mode_names;
 }
 
@@ -65,7 +71,8 @@ std::string kept_value_name(const std::vector<std::string>& mode_names, const In
   return name == default_value_name(mode_names) ? "" : name;
 }
 
-// Columns of keys that labels_from knows are those of a table that was exported: what it says of them holds.
+// Columns of keys that labels_from knows are those of a table that was exported: what it says of them holds, as it does
+// of bins.
 InputReading decide_reading(const std::vector<std::string>& names, const std::vector<KeyedMode>& keyed,
                             const ColumnOptions& columns) {
   InputReading reading;
@@ -77,7 +84,8 @@ InputReading decide_reading(const std::vector<std::string>& names, const std::ve
     reading.duplicates = known.duplicates;
     for (std::size_t n = 0; n < keyed.size() && !known.columns.empty(); ++n) {
       const auto at = static_cast<std::size_t>(std::ranges::find(known_names, names[n]) - known_names.begin());
-      if (keyed[n].has_keys && at < known.columns.size()) reading.columns[n] = known.columns[at];
+      const bool is_known = keyed[n].bins > 0 || (keyed[n].has_keys && keyed[n].new_labels == 0);
+      if (is_known && at < known.columns.size()) reading.columns[n] = known.columns[at];
     }
   }
   if (reading.columns == names) reading.columns.clear();

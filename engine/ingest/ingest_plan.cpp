@@ -13,10 +13,11 @@
 namespace blco {
 namespace {
 
-// Parts of a budget: the reader's where memory is short, the keys', and the program's.
+// Parts of a budget: the reader's where memory is short, the keys', the program's, and a window of zstd's.
 constexpr std::uint64_t reader_part = 8;
 constexpr std::uint64_t key_part = 2;
 constexpr std::uint64_t program_part = 16;
+constexpr std::uint64_t window_part = 64;
 constexpr std::uint64_t max_program_bytes = std::uint64_t{4} << 20;
 
 // Smaller blocks of text cost more to hand out than to read.
@@ -74,6 +75,8 @@ std::uint64_t IngestBudget::total_for(std::uint64_t bytes) const {
 std::uint64_t max_reader_bytes(std::uint64_t budget_bytes) { return budget_bytes / reader_part; }
 
 std::uint64_t max_key_bytes(std::uint64_t budget_bytes) { return budget_bytes / key_part; }
+
+std::uint64_t max_window_bytes(std::uint64_t budget_bytes) { return budget_bytes / window_part; }
 
 std::size_t plan_block_bytes(std::uint64_t budget_bytes, std::size_t max_bytes, std::uint64_t reader_bytes) {
   const std::uint64_t share = max_reader_bytes(budget_bytes) / reader_bytes;

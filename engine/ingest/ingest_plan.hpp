@@ -57,6 +57,9 @@ struct EntrySizes {
 std::uint64_t max_reader_bytes(std::uint64_t budget_bytes);
 std::uint64_t max_key_bytes(std::uint64_t budget_bytes);
 
+// The largest window of a zstd stream beyond 8 MiB; nothing else counts it.
+std::uint64_t max_window_bytes(std::uint64_t budget_bytes);
+
 // How much text is read at a time: as much as max_reader_bytes() allows at `reader_bytes` for each byte of it, at most
 // `max_bytes`, and at least 16 KiB.
 std::size_t plan_block_bytes(std::uint64_t budget_bytes, std::size_t max_bytes, std::uint64_t reader_bytes);

@@ -84,6 +84,11 @@ std::vector<std::string> find_lists(const NamedArrays& arrays) {
       names.push_back(prefix + std::to_string(n));
     }
     if (names.empty()) continue;
+    for (auto n = static_cast<int>(names.size()) + 1; n < max_order; ++n) {
+      if (!arrays.has(prefix + std::to_string(n))) continue;
+      fail(arrays, "there is an array '" + std::string(prefix) + std::to_string(n) + "', but no '" + prefix +
+                       std::to_string(names.size()) + "'; number the modes from 0 on without a gap");
+    }
     if (arrays.has(prefix + std::to_string(max_order))) {
       fail(arrays, "there is an array '" + std::string(prefix) + std::to_string(max_order) +
                        "', but a tensor has at most " + std::to_string(max_order) + " modes; leave some out");

@@ -35,10 +35,11 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
  public:
   CsvReader(std::vector<fs::path> files, const TableOptions& options, std::unique_ptr<TableHeaders> headers,
             Executor& executor)
-      : TableReader(options, std::move(files),
-                    CutOptions{options.skip_lines, options.block_bytes,
-                               [found = headers.get()](auto... text) { return found->find(text...); }},
-                    executor),
+      : TableReader(
+            options, std::move(files),
+            CutOptions{options.skip_lines, options.block_bytes,
+                       [found = headers.get()](auto... text) { return found->find(text...); }, options.window_bytes},
+            executor),
         headers_(std::move(headers)) {}
 
   std::string format() const override {

@@ -95,13 +95,13 @@ void TableModes::check_memory(std::uint64_t bytes_read, std::uint64_t size) cons
   const std::uint64_t known = std::min(known_bytes_, bytes);
   const std::uint64_t whole = known + static_cast<std::uint64_t>(static_cast<double>(bytes - known) * left);
   const std::uint64_t budget = options_.budget_for ? options_.budget_for(whole) : whole;
-  throw Error(ErrorKind::out_of_memory, "the " + std::to_string(keys) + " keys read so far take " + rounded_up(bytes) +
-                                            " of memory, but the budget of " + rounded_up(options_.memory_bytes) +
-                                            " leaves " + rounded_up(options_.key_bytes) + " for keys; give at least " +
-                                            option_name("memory_bytes", std::to_string((budget >> 20) + 1) + "MiB") +
-                                            (size == 0 ? ", perhaps much more" : "") +
-                                            ", or leave out the column with the most keys, or merge some of its keys" +
-                                            advice());
+  const std::string enough = option_name("memory_bytes", std::to_string((budget >> 20) + 1) + "MiB");
+  throw Error(ErrorKind::out_of_memory,
+              "the " + std::to_string(keys) + " keys read so far take " + rounded_up(bytes) +
+                  " of memory, but the budget of " + rounded_up(options_.memory_bytes) + " leaves " +
+                  rounded_up(options_.key_bytes) + " for keys; give " +
+                  (size == 0 ? "at least " + enough + ", perhaps much more" : "more, " + enough + " at most") +
+                  ", or leave out the column with the most keys, or merge some of its keys" + advice());
 }
 
 // For a mode whose keys are far more than its labels will be.

@@ -88,7 +88,7 @@ bool BlockCutter::fill(TextBlock& block) {
 }
 
 void BlockCutter::open_file() {
-  source_ = open_text_source(files_[file_]);
+  source_ = open_text_source(files_[file_], options_.window_bytes);
   carry_.clear();
   skipped_lines_ = 0;
   preambles_.emplace_back();

@@ -64,6 +64,10 @@ std::optional<std::string> explain_foreign_format(std::string_view head) {
       return explain_table(format.name, format.command);
     }
   }
+  if (head.starts_with("\x93NUMPY")) {
+    return "this is a single NumPy array; save the coordinates and values as numpy.savez('FILE.npz', coords=..., "
+           "values=...), with coords of shape (modes, values)";
+  }
   if (head.starts_with("PK\x03\x04") && head.find("[Content_Types].xml") != std::string_view::npos) {
     return explain_table("an Excel file", by_pandas("read_excel"));
   }

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "io/file/file_descriptor.hpp"
 
 namespace blco {
@@ -29,12 +32,17 @@ constexpr std::size_t input_buffer_bytes = std::size_t{256} << 10;
 class InputBuffer {
  public:
   explicit InputBuffer(const fs::path& path) : path_(path), data_(input_buffer_bytes) {
-    file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // Opened again, a file would be read from its beginning, and a socket not at all.
+    file_ = FileDescriptor(path == "/dev/stdin" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file_.is_open()) throw_system_error("open", path_);
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) throw_system_error("read", path_);
     if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + path.string() + ": it is a folder");
-    if (S_ISREG(status.st_mode)) least_bytes_ = static_cast<std::uint64_t>(status.st_size);
+    if (S_ISREG(status.st_mode)) {
+      const off_t begin = std::max<off_t>(0, ::lseek(file_.get(), 0, SEEK_CUR));
+      least_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(0, status.st_size - begin));
+    }
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
@@ -174,8 +182,10 @@ class GzipSource final : public TextSource {
 
 class ZstdSource final : public TextSource {
  public:
-  explicit ZstdSource(InputBuffer input) : input_(std::move(input)), stream_(ZSTD_createDStream()) {
+  ZstdSource(InputBuffer input, std::uint64_t window_bytes)
+      : input_(std::move(input)), stream_(ZSTD_createDStream()), window_log_(window_log(window_bytes)) {
     if (!stream_) throw Error(ErrorKind::out_of_memory, "no memory to decompress " + input_.path().string());
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, window_log_);
   }
 
   std::size_t read(std::span<char> out) override {
@@ -186,6 +196,13 @@ class ZstdSource final : public TextSource {
       ZSTD_inBuffer from{ready.data(), ready.size(), 0};
       ZSTD_outBuffer to{out.data(), out.size(), 0};
       const std::size_t left = ZSTD_decompressStream(stream_.get(), &to, &from);
+      if (ZSTD_getErrorCode(left) == ZSTD_error_frameParameter_windowTooLarge) {
+        throw Error(ErrorKind::invalid_argument,
+                    input_.path().string() + ": to decompress it takes a window of more than " +
+                        std::to_string((std::uint64_t{1} << window_log_) >> 20) + " MiB" +
+                        (window_log_ < most_window_log ? "; raise " + option_name("memory_bytes") + ", or" : ";") +
+                        " decompress it before (zstd -d --long=31 FILE), or compress it without --long");
+      }
       if (ZSTD_isError(left)) {
         input_.fail_corrupt(std::string("the zstd stream is damaged (") + ZSTD_getErrorName(left) + ")");
       }
@@ -203,8 +220,16 @@ class ZstdSource final : public TextSource {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
 
+  // All levels up to 19 need no more than 8 MiB.
+  static constexpr int least_window_log = 23;
+  static constexpr int most_window_log = 27;
+  static int window_log(std::uint64_t bytes) {
+    return std::clamp(static_cast<int>(std::bit_width(bytes)) - 1, least_window_log, most_window_log);
+  }
+
   InputBuffer input_;
   std::unique_ptr<ZSTD_DStream, FreeStream> stream_;
+  int window_log_;
   bool frame_ended_ = true;
 };
 
@@ -229,12 +254,12 @@ void check_readable(const fs::path& file) {
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
 }
 
-std::unique_ptr<TextSource> open_text_source(const fs::path& path) {
+std::unique_ptr<TextSource> open_text_source(const fs::path& path, std::uint64_t window_bytes) {
   InputBuffer input(path);
   input.require(4);
   const std::span<const char> head = input.available();
   if (is_gzip(head)) return std::make_unique<GzipSource>(std::move(input));
-  if (is_zstd(head)) return std::make_unique<ZstdSource>(std::move(input));
+  if (is_zstd(head)) return std::make_unique<ZstdSource>(std::move(input), window_bytes);
   const std::string_view start(head.data(), std::min<std::size_t>(head.size(), 4));
   if (start == "PK\x03\x04" || start == "\x89HDF") {
     throw Error(ErrorKind::invalid_argument, path.string() + ": arrays (" +

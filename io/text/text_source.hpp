@@ -27,8 +27,11 @@ class TextSource {
 // break a pipe.
 void check_readable(const std::filesystem::path& file);
 
-// Opens a file or a pipe; its first bytes tell the compression, whatever the name. Throws Error{io}. Memory: less than
-// 1 MiB, plus the window of a zstd stream (at most 128 MiB; 2 MiB at zstd's default level).
-std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path);
+// Opens a file or a pipe; its first bytes tell the compression, whatever the name. /dev/stdin is read from where it
+// stands. Throws Error{io}. Memory: less than 1 MiB, plus the window of a zstd stream: 2 MiB at zstd's default level,
+// at most 8 MiB up to level 19, and with --long or --ultra at most `window_bytes`; read() throws
+// Error{invalid_argument} for a larger one.
+std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path,
+                                             std::uint64_t window_bytes = std::uint64_t{128} << 20);
 
 }  // namespace blco

@@ -192,7 +192,7 @@ CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
 class TnsReader final : public BlockReader<Block> {
  public:
   TnsReader(std::vector<fs::path> files, const TnsOptions& options, Executor& executor)
-      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes}, executor),
+      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes, {}, options.window_bytes}, executor),
         options_(options),
         order_(options.order),
         order_from_(options.order_from) {}

@@ -133,6 +133,7 @@ TableOptions csv_options(const IngestOptions& options) {
   csv.missing = missing_of(options.columns);
   csv.skip_lines = options.skip_lines;
   csv.memory_bytes = host_budget(options.memory_bytes);
+  csv.window_bytes = max_window_bytes(csv.memory_bytes);
   return csv;
 }
 
@@ -173,6 +174,7 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
 TnsOptions tns_options(const IngestOptions& options, int threads) {
   TnsOptions tns{.index_base = options.index_base, .skip_lines = options.skip_lines};
   tns.explain_table = explain_table_header;
+  tns.window_bytes = max_window_bytes(host_budget(options.memory_bytes));
   tns.block_bytes = plan_block_bytes(host_budget(options.memory_bytes), tns.block_bytes, tns_reader_bytes(1, threads));
   return tns;
 }

@@ -209,5 +209,25 @@ TEST(Ingest, SummedEventsEqualTheCountedTensor) {
   EXPECT_FALSE(ContainerReader(folder / "counted.blco").info().reading.duplicates);
 }
 
+// Keys that are labels already are those of an exported table. Others are what they are, and bins are those known.
+TEST(Ingest, SaysOfKnownLabelsHowTheyWereRead) {
+  const TemporaryFolder folder;
+  const auto columns_of = [&](const std::string& rows, const std::vector<std::string>& modes,
+                              const std::filesystem::path& labels_from, const std::string& name) {
+    IngestOptions options;
+    options.columns.modes = modes;
+    options.columns.labels_from = labels_from;
+    ingest_files({folder.write("in.csv", "when,price\n" + rows)}, folder / name, options);
+    return ContainerReader(folder / name).info().reading.columns;
+  };
+  const std::vector<std::string> known = {"when:month", "price:bins=2"};
+  ASSERT_EQ(columns_of("2024-01-05,1\n2024-03-07,9\n", known, {}, "known.blco"), known);
+
+  EXPECT_EQ(columns_of("2024-01,2\n", {"when", "price:bins=2"}, folder / "known.blco", "same.blco"), known);
+  EXPECT_EQ(columns_of("2024-01,2\n", {"when", "price:bins=5"}, folder / "known.blco", "bins.blco"), known);
+  EXPECT_EQ(columns_of("2024-01-05,2\n", {"when", "price:bins=2"}, folder / "known.blco", "days.blco"),
+            (std::vector<std::string>{"when", "price:bins=2"}));
+}
+
 }  // namespace
 }  // namespace blco
