@@ -1,4 +1,5 @@
-// Tucker models by HOOI and HOQRI: sweeps over the modes. For each mode a pass makes the unfolding, or a round of slabs.
+// Tucker models by HOOI and HOQRI: sweeps over the modes. For each mode a pass makes the unfolding, or a round of
+// slabs.
 #include <algorithm>
 #include <array>
 #include <blco/tucker.hpp>
@@ -71,6 +72,12 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(options.max_error >= 0 && options.max_error < 1)) {
     refuse(option_name("max_error") + " must be at least 0 and less than 1: it is a share of the tensor's norm");
+  }
+  constexpr double least_error = 1e-3;  // that sums of f32 tell from none
+  if (options.max_error > 0 && options.max_error < least_error && options.compute.precision != Precision::f64) {
+    refuse(option_name("max_error") + " must be at least 0.001 with " +
+           option_name("precision", to_string(options.compute.precision)) + ", which cannot tell smaller ones; use " +
+           option_name("precision", "f64"));
   }
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");

@@ -24,53 +24,52 @@ std::uint64_t bytes_of(const TuckerModel& model) {
   return numbers * sizeof(double);
 }
 
+// A rank may not exceed the product of the others.
+void bound_by_others(std::vector<std::uint64_t>& ranks) {
+  for (std::uint64_t& rank : ranks) {
+    std::uint64_t others = 1;
+    for (const std::uint64_t& other : ranks) {
+      if (&other != &rank && others < rank) others *= other;
+    }
+    rank = std::min(rank, others);
+  }
+}
+
 // The core's squares, as a box of them shrinks from the ends of its modes.
 class CoreCut {
  public:
   explicit CoreCut(const TuckerModel& model) : core_(model.core), ranks_(model.ranks), kept_(model.ranks) {}
 
-  // Cuts last slices, those of the smallest squares first, while the squares that are left are at least `least`.
+  // Cuts last slices, those of the smallest squares first, while the squares that are left are at least `least`; where
+  // a rank exceeds the product of the others then, its last slices too.
   void cut(double least) {
     while (true) {
-      std::size_t best = order();
+      std::vector<std::uint64_t> best;
       double best_left = least;
-      for (std::size_t n = 0; n < order(); ++n) {
-        if (!may_cut(n)) continue;
-        const double rest = squares_without_last(n);
-        if (rest < best_left || (best != order() && rest == best_left)) continue;
-        best = n;
-        best_left = rest;
+      for (std::size_t n = 0; n < ranks_.size(); ++n) {
+        if (kept_[n] == 1) continue;
+        std::vector<std::uint64_t> kept = kept_;
+        --kept[n];
+        bound_by_others(kept);
+        const double left = squares_within(kept);
+        if (left < best_left || (!best.empty() && left == best_left)) continue;
+        best = std::move(kept);
+        best_left = left;
       }
-      if (best == order()) break;
-      --kept_[best];
+      if (best.empty()) break;
+      kept_ = std::move(best);
     }
   }
 
   const std::vector<std::uint64_t>& kept() const { return kept_; }
 
  private:
-  std::size_t order() const { return ranks_.size(); }
-
-  // No rank may exceed the product of the others.
-  bool may_cut(std::size_t mode) const {
-    if (kept_[mode] == 1) return false;
-    for (std::size_t n = 0; n < order(); ++n) {
-      std::uint64_t others = 1;
-      for (std::size_t m = 0; m < order(); ++m) others *= m == n ? 1 : kept_[m] - (m == mode ? 1 : 0);
-      if (kept_[n] - (n == mode ? 1 : 0) > others) return false;
-    }
-    return true;
-  }
-
-  // Of the numbers that are kept if `mode` loses its last slice.
-  double squares_without_last(std::size_t mode) const {
+  double squares_within(const std::vector<std::uint64_t>& kept) const {
     double sum = 0;
     for (std::size_t at = 0; at < core_.size(); ++at) {
       std::size_t place = at;
       bool is_kept = true;
-      for (std::size_t n = order(); n-- > 0; place /= ranks_[n]) {
-        is_kept = is_kept && place % ranks_[n] < kept_[n] - (n == mode ? 1 : 0);
-      }
+      for (std::size_t n = ranks_.size(); n-- > 0; place /= ranks_[n]) is_kept = is_kept && place % ranks_[n] < kept[n];
       if (is_kept) sum += core_[at] * core_[at];
     }
     return sum;
@@ -103,11 +102,7 @@ TuckerModel with_ranks(const TuckerModel& model, const std::vector<std::uint64_t
 std::vector<std::uint64_t> grown(const TuckerModel& model) {
   std::vector<std::uint64_t> ranks;
   for (std::size_t n = 0; n < model.ranks.size(); ++n) ranks.push_back(std::min(model.shape[n], 2 * model.ranks[n]));
-  for (std::size_t n = 0; n < ranks.size(); ++n) {
-    std::uint64_t others = 1;
-    for (std::size_t m = 0; m < ranks.size() && others < ranks[n]; ++m) others *= m == n ? 1 : ranks[m];
-    ranks[n] = std::min(ranks[n], others);
-  }
+  bound_by_others(ranks);
   return ranks;
 }
 
@@ -189,6 +184,10 @@ class ErrorFit {
     try {
       model_ = fit_tucker(*tensor_, options);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::out_of_memory && !is_first) {
+        throw Error(error.kind(), std::string(error.what()) + "; the models of the ranks before take another " +
+                                      format_bytes(2 * bytes_of(model_)));
+      }
       if (error.kind() != ErrorKind::cancelled || is_first) throw;
       is_stopped_ = true;  // before the first sweep of these ranks
       model_.stop_reason = StopReason::cancelled;

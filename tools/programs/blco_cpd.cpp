@@ -68,11 +68,11 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
                          "Initial factors: random, which are uniform in [0, 1), uniform in [-1/2, 1/2), or standard "
                          "normal; or, nvecs, leading singular vectors, sampled from each mode's unfolding in a pass "
                          "per mode, for --method als");
-  line.add_path("--init", arguments.initial,
-                {"MODEL",
-                 "Start from the factors of this model, a warm start, with its rank unless --rank is given, instead of "
-                 "random ones. The tensor may have more indices than the model, such as after blco-ingest "
-                 "--labels-from; their rows are random"});
+  line.add_path(
+      "--init", arguments.initial,
+      {"MODEL",
+       "Start from the factors of this model, a warm start of its rank, instead of random ones. The tensor may have "
+       "more indices than the model, such as after blco-ingest --labels-from; their rows are random"});
   cli::add_checkpoint_options(line, cpd.checkpoint, cpd.checkpoint_sweeps);
   line.add_path("--resume", cpd.resume,
                 {"FILE",

@@ -28,8 +28,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add("ENTRIES", arguments.entries, cli::parse_input,
            {"",
             "A container, or what blco-ingest reads: coordinate text, CSV with the labels of the model, plain or "
-            "compressed with gzip or zstd, - for standard input; a NumPy archive or an HDF5 file of coordinates. Each "
-            "line or row is an entry by itself",
+            "compressed with gzip or zstd, - for standard input; a NumPy archive or an HDF5 file of coordinates",
             cli::required});
   line.add_path(
       "-o,--output", arguments.output,

@@ -44,7 +44,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        "those of --init or --resume"});
   line.add_real("--error", tucker.max_error,
                 "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, 8) up or "
-                "down; 0: --ranks are the ranks");
+                "down; 0: --ranks are the ranks; at least 0.001 where --precision is not f64");
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},

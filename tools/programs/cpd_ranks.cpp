@@ -115,11 +115,15 @@ class RankSearch {
 
   // Finds out before the first fit whether the budget suffices for all, and what else the library refuses.
   void report_largest_plan() {
-    if (arguments_.ranks.empty()) plan_starts(tensor_, options_, arguments_.starts);
-    const int largest = arguments_.ranks.empty() ? 0 : std::ranges::max(arguments_.ranks);
+    if (arguments_.ranks.empty()) {
+      plan_starts(tensor_, options_, arguments_.starts);
+      return;
+    }
+    // First, since no other rank takes more memory: a refusal names a budget that suffices for all.
+    const int largest = std::ranges::max(arguments_.ranks);
+    report_plan(reporter_, plan_starts(tensor_, options_of(largest), arguments_.starts));
     for (const int rank : arguments_.ranks) {
-      const CpdPlan plan = plan_starts(tensor_, options_of(rank), arguments_.starts);
-      if (rank == largest) report_plan(reporter_, plan);
+      if (rank != largest) plan_starts(tensor_, options_of(rank), arguments_.starts);
     }
   }
 

@@ -156,8 +156,11 @@ void CpAls::run_step(SweepReport& report) {
     if (!carries) weights_ = std::move(update.norms);
     if (is_zero(mode)) {
       throw Error(ErrorKind::invalid_argument,
-                  "every entry of factor " + std::to_string(mode) + " became zero; scale the values up" +
-                      (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") +
+                  "every entry of factor " + std::to_string(mode) + " became zero" +
+                      (constraint_of(mode).is_least_squares()
+                           ? ""
+                           : ": the best that its constraint allows is zero, or the values are too small") +
+                      "; scale the values up" + (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") +
                       (constraint_of(mode).l1 > 0 ? ", lower " + option_name("l1") : "") +
                       (constraint_of(mode).needs_dual() ? ", leave out the mode's constraint" : "") + ", use " +
                       option_name("precision", "f64") + ", or start from factors that are not zero");

@@ -391,6 +391,33 @@ TEST(Tucker, FindsTheRanksOfATensorForAnError) {
   }
 }
 
+// No rank may exceed the other, so that both become smaller at once.
+TEST(Tucker, FindsTheRanksOfAMatrixForAnError) {
+  std::vector<std::vector<std::uint32_t>> coordinates(3);
+  std::vector<double> values;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    for (std::uint32_t j = 0; j < 9; ++j) {
+      coordinates[0].push_back(i);
+      coordinates[1].push_back(0);
+      coordinates[2].push_back(j);
+      values.push_back(1 + std::sin(i) * std::cos(3.0 * j) + std::cos(2.0 * i) * j);
+    }
+  }
+  const MemoryTensor matrix({.coordinates = {coordinates[0], coordinates[2]}, .values = values}, {.shape = {12, 9}});
+  const MemoryTensor slice({.coordinates = {coordinates[0], coordinates[1], coordinates[2]}, .values = values},
+                           {.shape = {12, 1, 9}});
+  for (const MemoryTensor* tensor : {&matrix, &slice}) {
+    TuckerOptions options = of_ranks({});
+    options.max_error = 1e-6;
+
+    const TuckerModel model = fit_tucker(*tensor, options);
+
+    EXPECT_LE(1 - model.fit(), options.max_error);
+    EXPECT_EQ(model.ranks,
+              tensor == &matrix ? (std::vector<std::uint64_t>{3, 3}) : (std::vector<std::uint64_t>{3, 1, 3}));
+  }
+}
+
 TEST(Tucker, EndsASearchForRanksWithTheModelOfTheLastSweep) {
   const MemoryTensor tensor = dense_tensor();
   TuckerOptions options = of_ranks({1});
@@ -414,6 +441,10 @@ TEST(Tucker, RefusesAnErrorThatDoesNotSuit) {
   TuckerOptions options = of_ranks({2});
   options.max_error = 1;
   expect_refused(dense_tensor(), options, "max_error");
+  options.max_error = 1e-4;
+  options.compute.precision = Precision::f32;
+  expect_refused(dense_tensor(), options, "f64");
+  options.compute.precision = Precision::f64;
   options.max_error = 0.1;
   options.checkpoint = "checkpoint.h5";
   expect_refused(dense_tensor(), options, "no checkpoints");
