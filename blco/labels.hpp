@@ -48,4 +48,11 @@ class Labels {
   std::shared_ptr<const Shared> shared_;
 };
 
+// Of all modes.
+inline std::uint64_t memory_bytes(std::span<const Labels> labels) {
+  std::uint64_t bytes = 0;
+  for (const Labels& mode : labels) bytes += mode.memory_bytes();
+  return bytes;
+}
+
 }  // namespace blco

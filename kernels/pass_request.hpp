@@ -1,6 +1,7 @@
 // What a pass over the chunks computes: an MTTKRP, or a loss and its gradients.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -125,12 +126,7 @@ struct PassRequest {
   // An MTTKRP or a TTMc, no loss pass.
   bool is_mttkrp() const { return !function.has_value(); }
   // The only mode of `outputs`, or -1.
-  int only_mode() const {
-    if (outputs == 0 || (outputs & (outputs - 1)) != 0) return -1;
-    int mode = 0;
-    while (!has_mode(outputs, mode)) ++mode;
-    return mode;
-  }
+  int only_mode() const { return std::has_single_bit(outputs) ? std::countr_zero(outputs) : -1; }
 
   ModeSet outputs = 0;
   Product product = Product::hadamard;

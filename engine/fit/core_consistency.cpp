@@ -116,14 +116,12 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   ProgressMeter meter(progress, time_limit_seconds);
   std::uint64_t numbers = 0;
   for (const std::vector<double>& factor : model.factors) numbers += 2 * factor.size();
-  std::uint64_t label_bytes = 0;
-  for (const Labels& labels : model.labels) label_bytes += labels.memory_bytes();
   const auto rank = static_cast<std::uint64_t>(model.rank);
   const std::uint64_t scratch = tall_scratch_bytes(std::ranges::max(model.shape), rank);
   SlabJob job(
       tensor, fixed, columns, rank,
       [&](std::uint64_t slab) {
-        return label_bytes + scratch + (numbers + model.shape[short_mode] * slab) * sizeof(double);
+        return memory_bytes(model.labels) + scratch + (numbers + model.shape[short_mode] * slab) * sizeof(double);
       },
       [&meter] { return meter.poll(); });
   const Matrices inverted = invert_factors(model, job.job->pool());

@@ -165,7 +165,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
     for (const std::vector<double>& factor : options.initial->factors) {
       needs.caller_bytes += factor.size() * sizeof(double);
     }
-    for (const Labels& labels : options.initial->labels) needs.caller_bytes += labels.memory_bytes();
+    needs.caller_bytes += memory_bytes(options.initial->labels);
   }
   // With factors of f32, half of the model is already counted as beyond the backend.
   const std::uint64_t model_bytes = factor_numbers(tensor, options.rank) * sizeof(double);

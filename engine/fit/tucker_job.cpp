@@ -30,7 +30,7 @@ std::uint64_t host_bytes(const TensorSummary& tensor, const TuckerOptions& optio
   if (options.initial != nullptr) {
     bytes += options.initial->core.size() * sizeof(double);
     for (const std::vector<double>& factor : options.initial->factors) bytes += factor.size() * sizeof(double);
-    for (const Labels& labels : options.initial->labels) bytes += labels.memory_bytes();
+    bytes += memory_bytes(options.initial->labels);
   }
   for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
   return bytes;

@@ -255,11 +255,6 @@ void check(const GenerateOptions& options) {
   if (!(options.noise >= 0 && options.noise <= 1e6)) refuse(option_name("noise") + " must be from 0 to 1e6");
 }
 
-template <class Number>
-char* append_number(char* at, char* end, Number number) {
-  return std::to_chars(at, end, number).ptr;
-}
-
 // Entries [first, last) as lines of text.
 void format_entries(const CoordinateBatch& batch, std::size_t first, std::size_t last, bool whole, std::string& text) {
   // 20 digits and a blank per coordinate; the shortest form of a double takes at most 24 characters.
@@ -268,11 +263,11 @@ void format_entries(const CoordinateBatch& batch, std::size_t first, std::size_t
   for (std::size_t i = first; i < last; ++i) {
     char* at = line.data();
     for (int n = 0; n < batch.order; ++n) {
-      at = append_number(at, end, batch.coordinate(i, n) + 1);
+      at = std::to_chars(at, end, batch.coordinate(i, n) + 1).ptr;
       *at++ = ' ';
     }
     const double value = batch.values[i];
-    at = whole ? append_number(at, end, static_cast<std::uint64_t>(value)) : append_number(at, end, value);
+    at = (whole ? std::to_chars(at, end, static_cast<std::uint64_t>(value)) : std::to_chars(at, end, value)).ptr;
     *at++ = '\n';
     text.append(line.data(), at);
   }

@@ -237,12 +237,6 @@ std::vector<std::uint64_t> longer_of(std::vector<std::uint64_t> lengths, const s
   return lengths;
 }
 
-std::uint64_t memory_of(const std::vector<Labels>& labels) {
-  std::uint64_t bytes = 0;
-  for (const Labels& mode : labels) bytes += mode.memory_bytes();
-  return bytes;
-}
-
 std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort,
                                             Executor& executor, ProgressMeter& meter) {
   std::unique_ptr<Reordering> reordering;
@@ -267,7 +261,7 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
   const std::uint64_t splitting = options.hold_out > 0 ? HoldOut::memory_bytes(sorted->layout.has_high_word()) : 0;
-  sort.reserve_at_end(memory_of(sorted->labels) + final_ones.memory_bytes() + splitting, sorted->layout.line_bits());
+  sort.reserve_at_end(memory_bytes(sorted->labels) + final_ones.memory_bytes() + splitting, sorted->layout.line_bits());
   if (sorted->reordering) {
     Reordering::check_lengths(shape);
     sort.reserve_for_reordering(Reordering::memory_bytes(longer_of(shape, sort.extent())));

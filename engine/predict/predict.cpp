@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <blco/predict.hpp>
 #include <blco/tensor_file.hpp>
-#include <fstream>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -126,18 +125,10 @@ ColumnOptions complete_columns(ColumnOptions columns, const InputReading& readin
   return columns;
 }
 
-bool is_hdf5(const fs::path& file) {
-  constexpr std::string_view magic = "\x89HDF\r\n\x1a\n";
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return false;
-  std::string head(magic.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
-  return head == magic;
-}
-
 // Nothing if the file is no container.
 std::unique_ptr<TensorFile> open_container(const fs::path& file) {
-  if (!is_hdf5(file)) return nullptr;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return nullptr;
   try {
     return std::make_unique<TensorFile>(file);
   } catch (const Error& error) {

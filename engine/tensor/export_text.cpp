@@ -29,17 +29,12 @@ constexpr std::size_t round_tasks = 64;
 // Per mode the digits of 128 bits and a blank; a double of at most 24 characters; the line's end.
 constexpr std::size_t max_line_bytes = 128 + 64;
 
-template <class Number>
-char* append_number(char* at, char* end, Number number) {
-  return std::to_chars(at, end, number).ptr;
-}
-
 char* append_value(char* at, char* end, double value) {
   const bool is_whole = std::abs(value) < 0x1p53 && value == std::trunc(value);
   if (is_whole && !(value == 0 && std::signbit(value))) {
-    return append_number(at, end, static_cast<std::int64_t>(value));
+    return std::to_chars(at, end, static_cast<std::int64_t>(value)).ptr;
   }
-  return append_number(at, end, value);
+  return std::to_chars(at, end, value).ptr;
 }
 
 class TextExport {
@@ -109,7 +104,7 @@ class TextExport {
         at = bytes.data();
         append_csv_field(labels_[n][index], separator_, text);
       } else {
-        at = append_number(at, end, index + base_);
+        at = std::to_chars(at, end, index + base_).ptr;
       }
       *at++ = separator_;
     }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace blco {
@@ -75,15 +76,16 @@ struct CooPart {
 
 class CooSource {
  public:
+  explicit CooSource(std::filesystem::path path) : path_(std::move(path)) {}
   virtual ~CooSource() = default;
 
-  virtual const std::filesystem::path& path() const = 0;
-  virtual std::uint64_t entry_count() const = 0;
+  const std::filesystem::path& path() const { return path_; }
+  std::uint64_t entry_count() const { return entry_count_; }
   // The parts of the coordinates, which together hold one column per mode, then one part of values, the last; without
   // values it is absent.
-  virtual const std::vector<CooPart>& parts() const = 0;
+  const std::vector<CooPart>& parts() const { return parts_; }
   // The shape that the file declares, one length per mode; empty if none.
-  virtual const std::vector<std::uint64_t>& shape() const = 0;
+  const std::vector<std::uint64_t>& shape() const { return shape_; }
 
   // Reads the next `count` entries of a part into `out`, which has count * entry_bytes(). Different parts may be read
   // at the same time. Throws Error: io, corrupt.
@@ -96,6 +98,12 @@ class CooSource {
   // Memory of the source, without the buffers passed to read_part().
   virtual std::uint64_t memory_bytes() const = 0;
   virtual std::string format() const = 0;
+
+ protected:
+  std::filesystem::path path_;
+  std::vector<CooPart> parts_;
+  std::vector<std::uint64_t> shape_;
+  std::uint64_t entry_count_ = 0;
 };
 
 }  // namespace blco

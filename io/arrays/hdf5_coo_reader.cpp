@@ -170,7 +170,8 @@ struct Cursor {
 
 class Hdf5CooSource final : public CooSource {
  public:
-  Hdf5CooSource(const fs::path& path, const std::string& group, std::size_t order) : group_(path, group), path_(path) {
+  Hdf5CooSource(const fs::path& path, const std::string& group, std::size_t order)
+      : CooSource(path), group_(path, group) {
     CooLayout layout = find_coo_layout(group_, order);
     parts_ = std::move(layout.parts);
     shape_ = std::move(layout.shape);
@@ -178,10 +179,6 @@ class Hdf5CooSource final : public CooSource {
     for (const CooPart& part : parts_) open(part);
   }
 
-  const fs::path& path() const override { return path_; }
-  std::uint64_t entry_count() const override { return entry_count_; }
-  const std::vector<CooPart>& parts() const override { return parts_; }
-  const std::vector<std::uint64_t>& shape() const override { return shape_; }
   std::uint64_t file_bytes() const override { return group_.file_bytes(); }
   std::uint64_t memory_bytes() const override { return cache_bytes_; }
   std::string format() const override { return "an HDF5 coordinate list"; }
@@ -240,11 +237,7 @@ class Hdf5CooSource final : public CooSource {
   }
 
   Hdf5Group group_;
-  fs::path path_;
-  std::vector<CooPart> parts_;
   std::vector<Cursor> cursors_;  // one per part
-  std::vector<std::uint64_t> shape_;
-  std::uint64_t entry_count_ = 0;
   std::uint64_t cache_bytes_ = 0;
 };
 

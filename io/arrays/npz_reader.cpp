@@ -99,7 +99,6 @@ class NpzArchive final : public NamedArrays {
                                     "' is damaged (its checksum does not match); copy or make the file again"};
   }
 
-  const fs::path& path() const { return path_; }
   std::uint64_t file_bytes() const { return file_bytes_; }
 
  private:
@@ -135,17 +134,13 @@ class NpzArchive final : public NamedArrays {
 
 class NpzSource final : public CooSource {
  public:
-  NpzSource(const fs::path& path, std::size_t order) : archive_(path) {
+  NpzSource(const fs::path& path, std::size_t order) : CooSource(path), archive_(path) {
     CooLayout layout = find_coo_layout(archive_, order);
     shape_ = std::move(layout.shape);
     entry_count_ = layout.entry_count;
     for (CooPart& part : layout.parts) add(std::move(part));
   }
 
-  const fs::path& path() const override { return archive_.path(); }
-  std::uint64_t entry_count() const override { return entry_count_; }
-  const std::vector<CooPart>& parts() const override { return parts_; }
-  const std::vector<std::uint64_t>& shape() const override { return shape_; }
   std::uint64_t file_bytes() const override { return archive_.file_bytes(); }
   std::string format() const override { return "a NumPy archive"; }
 
@@ -203,10 +198,7 @@ class NpzSource final : public CooSource {
   }
 
   NpzArchive archive_;
-  std::vector<CooPart> parts_;
   std::vector<Stream> streams_;  // one per part
-  std::vector<std::uint64_t> shape_;
-  std::uint64_t entry_count_ = 0;
 };
 
 }  // namespace

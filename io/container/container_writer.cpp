@@ -320,7 +320,7 @@ std::uint64_t ContainerWriter::finish(const ContainerInfo& info, std::span<const
   impl.output.reserve(0);
   impl.fix_extents();
   impl.write_table();
-  impl.output.reserve(label_file_bytes(labels));
+  impl.output.reserve(memory_bytes(labels));
   write_labels(impl.place, impl.output.root(), labels);
   impl.write_attributes();
   for (Hdf5Id& dataset : impl.datasets) dataset.reset();

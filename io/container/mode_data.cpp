@@ -170,12 +170,6 @@ void write_labels(const Hdf5Place& place, hid_t root, std::span<const Labels> la
   }
 }
 
-std::uint64_t label_file_bytes(std::span<const Labels> labels) {
-  std::uint64_t bytes = 0;
-  for (const Labels& mode : labels) bytes += mode.memory_bytes();
-  return bytes;
-}
-
 std::vector<std::uint64_t> find_label_bytes(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
                                             std::uint64_t file_bytes) {
   std::vector<std::uint64_t> bytes(shape.size());

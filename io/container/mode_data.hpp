@@ -19,9 +19,8 @@ void write_reading(const Hdf5Place& place, hid_t root, const InputReading& readi
 InputReading read_reading(const Hdf5Place& place, hid_t root, std::size_t order);
 
 // Writes the labels of every mode that has some; `labels` is empty or has one list per mode. Takes about 3 MiB of
-// memory. label_file_bytes is their uncompressed size in the file.
+// memory; uncompressed, they take memory_bytes(labels) of the file.
 void write_labels(const Hdf5Place& place, hid_t root, std::span<const Labels> labels);
-std::uint64_t label_file_bytes(std::span<const Labels> labels);
 
 // Per mode, the memory that its labels take once read; 0 for a mode without. Checks types and extents: a mode has no
 // labels or one per coordinate. Throws Error{place.on_failure}.

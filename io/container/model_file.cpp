@@ -269,9 +269,8 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
   const QuietHdf5 quiet;
   Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
   const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
-  output.reserve(
-      model_file_bytes(model.shape, model.rank, label_file_bytes(model.labels), model.state_matrices.size()) -
-      Hdf5Output::metadata_bytes + lists * sizeof(double));
+  output.reserve(model_file_bytes(model.shape, model.rank, memory_bytes(model.labels), model.state_matrices.size()) -
+                 Hdf5Output::metadata_bytes + lists * sizeof(double));
   write_contents(output.place(), output.root(), model, factor_rows, state_rows);
   output.publish();
 }

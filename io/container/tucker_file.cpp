@@ -114,7 +114,7 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
   require(is_finite(model.core) && std::ranges::all_of(model.factors, is_finite), "a number is not finite");
   const QuietHdf5 quiet;
   Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
-  output.reserve((numbers + model.fit_history.size()) * sizeof(double) + label_file_bytes(model.labels));
+  output.reserve((numbers + model.fit_history.size()) * sizeof(double) + memory_bytes(model.labels));
   const Hdf5Place& place = output.place();
   const hid_t root = output.root();
   write_text(place, root, "format", tucker_format);

@@ -63,39 +63,25 @@ HWY_EXPORT(differing_bits);
 namespace {
 
 #if defined(__x86_64__)
-__attribute__((target("bmi2"))) std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) {
-  return _pext_u64(word, mask);
-}
+#define BLCO_BMI2 __attribute__((target("bmi2")))
+BLCO_BMI2 std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) { return _pext_u64(word, mask); }
+#else
+#define BLCO_BMI2
+std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) { return pext_portable(word, mask); }
+#endif
 
-__attribute__((target("bmi2"))) void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed,
-                                                  std::uint32_t* rows) {
+BLCO_BMI2 void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed, std::uint32_t* rows) {
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < frame_entries; ++i) {
-    rows[i] = static_cast<std::uint32_t>(_pext_u64(lows[i], mask)) | fixed;
+    rows[i] = static_cast<std::uint32_t>(pext_one(lows[i], mask)) | fixed;
   }
 }
 
-__attribute__((target("bmi2"))) void add_key_by_pext(const std::uint64_t* keys, std::uint64_t mask, int low_bits,
-                                                     std::uint32_t* rows) {
+BLCO_BMI2 void add_key_by_pext(const std::uint64_t* keys, std::uint64_t mask, int low_bits, std::uint32_t* rows) {
   for (std::size_t i = 0; i < frame_entries; ++i) {
-    rows[i] |= static_cast<std::uint32_t>(_pext_u64(keys[i], mask) << low_bits);
+    rows[i] |= static_cast<std::uint32_t>(pext_one(keys[i], mask) << low_bits);
   }
 }
-#else
-std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) { return pext_portable(word, mask); }
-
-void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed, std::uint32_t* rows) {
-  for (std::size_t i = 0; i < frame_entries; ++i) {
-    rows[i] = static_cast<std::uint32_t>(pext_portable(lows[i], mask)) | fixed;
-  }
-}
-
-void add_key_by_pext(const std::uint64_t* keys, std::uint64_t mask, int low_bits, std::uint32_t* rows) {
-  for (std::size_t i = 0; i < frame_entries; ++i) {
-    rows[i] |= static_cast<std::uint32_t>(pext_portable(keys[i], mask) << low_bits);
-  }
-}
-#endif
 
 std::uint64_t look_up(const ByteTables& tables, std::uint64_t word) {
   std::uint64_t result = 0;

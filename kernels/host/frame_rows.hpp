@@ -54,6 +54,8 @@ class FrameRing {
 struct RowRange {
   std::uint32_t lower = 0;
   std::uint32_t upper = 0;
+
+  std::uint64_t count() const { return std::uint64_t{upper} - lower + 1; }
 };
 
 // A chunk decoded into its own arrays: indices, keys and values (none: all are 1). With BitExtraction::pext, indices

@@ -19,15 +19,6 @@ namespace {
 // Nonzeros from a prefetch to its use.
 constexpr std::size_t loss_prefetch_distance = 16;
 
-template <class Tag, class T>
-HWY_INLINE hn::Vec<Tag> load_numbers(Tag tag, const T* from) {
-  if constexpr (std::is_same_v<T, hn::TFromD<Tag>>) {
-    return hn::Load(tag, from);
-  } else {
-    return hn::PromoteTo(tag, hn::Load(hn::Rebind<T, Tag>(), from));
-  }
-}
-
 // Rows of one factor.
 template <class T, class Rows>
 class FactorRows {

@@ -61,6 +61,15 @@ struct Tile {
   static constexpr std::size_t prefetch_distance = factor_lines <= 2 ? 16 : 8;
 };
 
+template <class Tag, class T>
+HWY_INLINE hn::Vec<Tag> load_numbers(Tag tag, const T* from) {
+  if constexpr (std::is_same_v<T, hn::TFromD<Tag>>) {
+    return hn::Load(tag, from);
+  } else {
+    return hn::PromoteTo(tag, hn::Load(hn::Rebind<T, Tag>(), from));
+  }
+}
+
 // Distance, in nonzeros, at which line indices and values are prefetched.
 constexpr std::size_t stream_distance = 64;
 // Rows that lie in memory: of arranged nonzeros, whose arrays go on past the last one, or of the ring of decoded
@@ -194,33 +203,28 @@ class Columns {
     return reinterpret_cast<const Factor*>(factors_[count_ - 1].address(at));
   }
   HWY_INLINE Vector add_last(const Factor* row, Vector value, std::size_t offset, Vector sum) const {
-    return hn::MulAdd(value, load(row + offset), sum);
+    return hn::MulAdd(value, load_numbers(Tag(), row + offset), sum);
   }
   HWY_INLINE void find_shared(std::size_t fiber, Operands& rows) const {
     for (std::size_t k = 0; k + 1 < count_; ++k) rows[k] = reinterpret_cast<const Factor*>(factors_[k].address(fiber));
   }
   // sum + of_fiber * the product of the rows that the fiber's nonzeros share
   HWY_INLINE Vector add_shared(const Operands& rows, Vector of_fiber, std::size_t offset, Vector sum) const {
-    for (std::size_t k = 0; k + 2 < count_; ++k) of_fiber = hn::Mul(of_fiber, load(rows[k] + offset));
-    return hn::MulAdd(of_fiber, load(rows[count_ - 2] + offset), sum);
+    for (std::size_t k = 0; k + 2 < count_; ++k) of_fiber = hn::Mul(of_fiber, load_numbers(Tag(), rows[k] + offset));
+    return hn::MulAdd(of_fiber, load_numbers(Tag(), rows[count_ - 2] + offset), sum);
   }
 
   // sum + value * the product of all rows at `offset`
   HWY_INLINE Vector add_product(const Operands& rows, Vector value, std::size_t offset, Vector sum) const {
     if (count_ == 0) return hn::Add(sum, value);
-    for (std::size_t k = 0; k + 1 < count_; ++k) value = hn::Mul(value, load(rows[k] + offset));
-    return hn::MulAdd(value, load(rows[count_ - 1] + offset), sum);
+    for (std::size_t k = 0; k + 1 < count_; ++k) value = hn::Mul(value, load_numbers(Tag(), rows[k] + offset));
+    return hn::MulAdd(value, load_numbers(Tag(), rows[count_ - 1] + offset), sum);
   }
 
  private:
   template <class T>
   static ColumnsOf<T, Shape, Rows> columns_of(const Task& task, const IndexedRows<T>& of, std::size_t column) {
     return {of.matrix, Rows(task.lines, of.rows, of.mask), of.first_row, task.stride, column};
-  }
-  HWY_INLINE static Vector load(const Sum* from) { return hn::Load(Tag(), from); }
-  template <class T>
-  HWY_INLINE static Vector load(const T* from) {
-    return hn::PromoteTo(Tag(), hn::Load(hn::Rebind<T, Tag>(), from));
   }
 
   ColumnsOf<Sum, Shape, Rows> output_;

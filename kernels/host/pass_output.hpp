@@ -53,7 +53,7 @@ class PassOutput {
   // Per chunk: open_chunk(), then the parts add through target(), then close_chunk().
   void open_chunk(RowRange range, std::uint64_t nnz) {
     chunk_range_ = range;
-    const std::uint64_t row_count = std::uint64_t{range.upper} - range.lower + 1;
+    const std::uint64_t row_count = range.count();
     if (parts() == 1) {
       sharing_ = Sharing::alone;
     } else if (whole_copies_) {
@@ -72,27 +72,20 @@ class PassOutput {
   // Where `part` adds; the caller fills in the rows of the nonzeros. is_owned_by_rows(): each part adds only to rows
   // that it owns.
   IndexedRows<T> target(std::size_t part) {
-    IndexedRows<T> whole;
-    whole.matrix = numbers_.data();
-    if (part == 0) return whole;
-    if (sharing_ == Sharing::copies) {
-      whole.matrix = private_.data() + (part - 1) * rows_ * stride_;
-      return whole;
-    }
+    IndexedRows<T> target{.matrix = numbers_.data()};
+    if (part == 0) return target;
+    if (sharing_ == Sharing::copies) target.matrix = private_.data() + (part - 1) * rows_ * stride_;
     if (sharing_ == Sharing::blocks) {
-      const std::uint64_t elements = (std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1) * stride_;
-      IndexedRows<T> block;
-      block.matrix = private_.data() + (part - 1) * elements;
-      block.first_row = chunk_range_.lower;
-      return block;
+      target.matrix = private_.data() + (part - 1) * chunk_range_.count() * stride_;
+      target.first_row = chunk_range_.lower;
     }
-    return whole;
+    return target;
   }
 
   bool is_owned_by_rows() const { return sharing_ == Sharing::owners; }
   void close_chunk() {
     if (sharing_ != Sharing::blocks) return;
-    merge(chunk_range_, chunk_range_.lower, std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1);
+    merge(chunk_range_, chunk_range_.lower, chunk_range_.count());
     private_used_ = false;
   }
 

@@ -35,13 +35,17 @@ RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder
   const int threads = executor.width();
   if (threads == 1) return;
   const std::uint64_t entries = tile_entries(threads) + slack;
+  const auto make_entries = [&] {
+    return DecodedChunk{AlignedBuffer<std::uint64_t>(entries),
+                        AlignedBuffer<std::uint64_t>(has_high_word_ ? entries : 0), AlignedBuffer<double>(entries)};
+  };
   for (int i = 0; i < threads; ++i) {
     Part part;
     for (Tile& tile : part.tiles) {
-      tile.entries = Entries(entries, has_high_word_);
+      tile.entries = make_entries();
       tile.segments.resize(static_cast<std::size_t>(threads));
     }
-    part.staged = Entries(entries, has_high_word_);
+    part.staged = make_entries();
     part.owners.resize(tile_entries(threads));
     parts_.push_back(std::move(part));
   }

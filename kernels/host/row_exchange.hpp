@@ -38,24 +38,17 @@ class RowExchange {
            const Add& add);
 
  private:
-  struct Entries {
-    Entries() = default;
-    Entries(std::uint64_t count, bool has_high_word) : indices(count), keys(has_high_word ? count : 0), values(count) {}
-    AlignedBuffer<std::uint64_t> indices;
-    AlignedBuffer<std::uint64_t> keys;
-    AlignedBuffer<double> values;
-  };
   struct Segment {
     std::size_t begin = 0;
     std::size_t count = 0;
   };
   struct Tile {
-    Entries entries;
+    DecodedChunk entries;
     std::vector<Segment> segments;  // per owner
   };
   struct Part {
     std::array<Tile, 2> tiles;  // one is filled while the other is added
-    Entries staged;             // not yet split
+    DecodedChunk staged;        // not yet split
     std::vector<std::uint16_t> owners;
   };
   struct Job {

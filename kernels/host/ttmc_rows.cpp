@@ -6,19 +6,13 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/host/ttmc_rows.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// Highway's other headers need that one first.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <type_traits>
-
-#include "blco/bits.hpp"
+#include "kernels/host/mttkrp_rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Vectors of last rows that stay in registers while all products multiply them: of as many nonzeros as share an output
 // row, up to most_together, so that their sums are loaded and stored once.
@@ -27,15 +21,6 @@ constexpr std::size_t most_tile = 4;
 // Nonzeros whose rows are looked up at a time, and between a prefetch of their rows and its use.
 constexpr std::size_t block_entries = 64;
 constexpr std::size_t ahead = 4;
-
-template <class Tag, class T>
-HWY_INLINE hn::Vec<Tag> load_factor(Tag tag, const T* from) {
-  if constexpr (std::is_same_v<T, hn::TFromD<Tag>>) {
-    return hn::Load(tag, from);
-  } else {
-    return hn::PromoteTo(tag, hn::Load(hn::Rebind<T, Tag>(), from));
-  }
-}
 
 // Nonzeros of one output row.
 template <class Sum, class Factor>
@@ -52,7 +37,7 @@ HWY_INLINE void add_outer(Tag tag, const Together<Sum, Factor>& of, const Kronec
   const std::size_t lanes = hn::Lanes(tag);
   hn::Vec<Tag> last[Entries][Count];
   for (std::size_t e = 0; e < Entries; ++e) {
-    for (std::size_t v = 0; v < Count; ++v) last[e][v] = load_factor(tag, of.last[e] + column + v * lanes);
+    for (std::size_t v = 0; v < Count; ++v) last[e][v] = load_numbers(tag, of.last[e] + column + v * lanes);
   }
   out += column;
   for (std::uint64_t c = 0; c < row.choices; ++c, out += row.last_stride) {
@@ -81,7 +66,7 @@ HWY_INLINE void add_row(Tag tag, const Together<Sum, Factor>& of, const Kronecke
 template <std::size_t Entries, class Sum, class Factor>
 HWY_INLINE void add_column(const Together<Sum, Factor>& of, std::uint64_t choices, Sum* out) {
   const hn::ScalableTag<Sum> wide;
-  const hn::CappedTag<Sum, 1> one;
+  const hn::CappedTag<Sum, 1> narrow;
   std::uint64_t c = 0;
   const auto add = [&](auto tag) {
     auto sum = hn::LoadU(tag, out + c);
@@ -92,7 +77,7 @@ HWY_INLINE void add_column(const Together<Sum, Factor>& of, std::uint64_t choice
     c += hn::Lanes(tag);
   };
   while (c + hn::Lanes(wide) <= choices) add(wide);
-  while (c < choices) add(one);
+  while (c < choices) add(narrow);
 }
 
 template <std::size_t Entries, class Sum, class Factor>
@@ -133,15 +118,8 @@ template <class T>
 void find_rows(const IndexedRows<T>& of, const std::uint64_t* lines, std::size_t begin, std::size_t count,
                std::uint32_t* rows) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (lines == nullptr) {
-      rows[i] = of.rows[begin + i];
-    } else {
-#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86_64
-      rows[i] = static_cast<std::uint32_t>(_pext_u64(lines[begin + i], of.mask));
-#else
-      rows[i] = static_cast<std::uint32_t>(pext_portable(lines[begin + i], of.mask));
-#endif
-    }
+    rows[i] = lines == nullptr ? of.rows[begin + i]
+                               : static_cast<std::uint32_t>(LineRows(lines, nullptr, of.mask).row(begin + i));
   }
 }
 
@@ -154,8 +132,10 @@ void find_targets(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, std::size_t begin
   }
 }
 
-void add_range(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, const KroneckerTask<BLCO_SUM>& product,
-               NonzeroRange range) {
+}  // namespace
+
+void add_kronecker(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, const KroneckerTask<BLCO_SUM>& product,
+                   NonzeroRange range) {
   std::uint32_t targets[block_entries];
   std::uint32_t of_factors[max_order][block_entries];
   const BLCO_FACTOR* rows[max_order];
@@ -201,13 +181,6 @@ void add_range(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, const KroneckerTask<
       i += same;
     }
   }
-}
-
-}  // namespace
-
-void add_kronecker(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, const KroneckerTask<BLCO_SUM>& product,
-                   NonzeroRange range) {
-  add_range(task, product, range);
 }
 
 }  // namespace blco::HWY_NAMESPACE

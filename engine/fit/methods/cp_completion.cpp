@@ -18,6 +18,7 @@
 #include "engine/common/number_text.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/methods/initial_scale.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "engine/work/worker_group.hpp"
@@ -115,7 +116,6 @@ class CpCompletion final : public FitMethod {
   bool is_held(int mode) const { return set_of(mode) == RowSet::held; }
   RowSet set_of(int mode) const { return row_set(context_.options.method, static_cast<std::size_t>(mode)); }
 
-  void scale_factor(int mode, std::span<const double> scales);
   // Returns whether it took all steps; a stop leaves some out.
   bool update_mode(int mode);
   CgStep cg_step(int mode) const;
@@ -175,30 +175,13 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   return needs;
 }
 
-void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
-  if (std::ranges::all_of(scales, [](double scale) { return scale == 1; })) return;
-  context_.workers.factors().scale_columns(mode, scales);
-}
-
 void CpCompletion::start(std::span<const double> weights) {
-  const TensorSummary& tensor = context_.tensor.summary();
-  std::vector<double> scales(rank_, 1.0);
-  const int free = order() - count_held(context_.options.method);
-  if (weights.empty()) {
-    std::ranges::fill(scales, scale_of_random_factors(context_.options.start, mean_square_of(tensor),
-                                                      context_.options.rank, order()));
-  } else {
-    std::ranges::transform(weights, scales.begin(),
-                           [free](double weight) { return std::pow(std::abs(weight), 1.0 / free); });
-  }
+  if (!weights.empty()) return scale_initial_factors(context_, {}, weights);
+  const std::vector<double> scales(
+      rank_, scale_of_random_factors(context_.options.start, mean_square_of(context_.tensor.summary()),
+                                     context_.options.rank, order()));
   for (int mode = 0; mode < order(); ++mode) {
-    if (!is_held(mode)) scale_factor(mode, scales);
-  }
-  std::ranges::transform(weights, scales.begin(), [](double weight) { return weight < 0 ? -1.0 : 1.0; });
-  int first = 0;
-  while (is_held(first)) ++first;
-  if (!weights.empty()) scale_factor(first, scales);
-  for (int mode = 0; mode < order(); ++mode) {
+    context_.workers.factors().scale_columns(mode, scales);
     if (is_bounded(mode)) context_.workers.factors().raise_to_zero(mode);
   }
 }

@@ -30,6 +30,14 @@ int evaluations_of(const CpdOptions& options) {
 
 bool lists_all_cells(const TensorSummary& tensor) { return static_cast<double>(tensor.nnz) == count_cells(tensor); }
 
+bool is_poisson(const CpdOptions& options) { return loss_at_zero(loss_of(options)) == ZeroLoss::model; }
+
+// A sweep has evaluations enough to find the end of few numbers from anywhere.
+bool needs_apr(const TensorSummary& tensor, const CpdOptions& options) {
+  return is_poisson(options) &&
+         factor_numbers(tensor, options.rank) > static_cast<std::uint64_t>(evaluations_of(options));
+}
+
 bool visits_zeros(const TensorSummary& tensor, const CpdOptions& options) {
   return !sums_over_zeros(loss_of(options)) && !lists_all_cells(tensor);
 }
@@ -53,9 +61,9 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
                  sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown,
                  1 / model_scale_),
       minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
-                 needs_nonnegative_model(loss_of(context.options)), context.workers.executor()),
-      scales_(minimizer_.x().size(), 1.0) {
+                 needs_nonnegative_model(loss_of(context.options)), context.workers.executor()) {
   const TensorSummary& tensor = context.tensor.summary();
+  if (needs_apr(tensor, context.options)) scales_.assign(minimizer_.x().size(), 1.0);
   std::size_t at = 0;
   for (std::size_t n = 0; n < shape().size(); ++n) {
     const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context.options.rank);
@@ -81,8 +89,9 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   needs.stops_after_pass = true;
   const auto rank = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);
-  // The scales; and a block of the objective.
-  needs.host_bytes = LbfgsB::bytes(numbers) + (numbers + numbers_of_block(options.rank) + rank * rank) * sizeof(double);
+  const std::uint64_t scales = needs_apr(tensor, options) ? numbers : 0;
+  // And a block of the objective.
+  needs.host_bytes = LbfgsB::bytes(numbers) + (scales + numbers_of_block(options.rank) + rank * rank) * sizeof(double);
   if (visits_zeros(tensor, options)) {
     const TensorLayout layout(tensor.shape);
     needs.slot_bytes = SampledZeros::least_slot_bytes(layout);
@@ -94,14 +103,9 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
 void GcpLbfgs::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   std::vector<double> scaled(weights.begin(), weights.end());
-  if (weights.empty() && needs_apr()) scaled = Gcp::start_by(context_, AprMethod());
+  if (weights.empty() && !scales_.empty()) scaled = Gcp::start_by(context_, AprMethod());
   for (double& weight : scaled) weight *= model_scale_;
   scale_initial_factors(context_, loss_of(context_.options), scaled);
-}
-
-// A sweep has evaluations enough to find the end of few numbers from anywhere.
-bool GcpLbfgs::needs_apr() const {
-  return is_poisson() && scales_.size() > static_cast<std::size_t>(evaluations_of(context_.options));
 }
 
 // A step along poisson's gradient in these scales is the multiplicative update of apr, a * phi = a - (a / h) * slope,
@@ -128,10 +132,10 @@ void GcpLbfgs::find_scales() {
   }
 }
 
-// to = operation(from, scales), on all threads.
+// to = operation(from, scales), on all threads, where there are scales.
 template <class Operation>
 void GcpLbfgs::combine(std::span<const double> from, std::span<double> to, const Operation& operation) {
-  run_shares(context_.workers.executor(), to.size(), [&](std::uint64_t begin, std::uint64_t end) {
+  run_shares(context_.workers.executor(), scales_.size(), [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) to[i] = operation(from[i], scales_[i]);
   });
 }
@@ -140,7 +144,7 @@ void GcpLbfgs::run_step(SweepReport& report) {
   const std::span<double> x = minimizer_.x();
   store_all_factors(context_.workers.factors(), shape(), x);
   // A given model's first sweep goes straight to the minimum next to it: the scales can lead elsewhere.
-  if (needs_apr() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
+  if (!scales_.empty() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
   combine(x, x, std::divides());
   const int evaluations = evaluations_of(context_.options);
   const LbfgsB::Result result = minimizer_.minimize(
@@ -160,13 +164,14 @@ void GcpLbfgs::run_step(SweepReport& report) {
 
 double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> gradient) {
   combine(scaled, gradient, std::multiplies());
-  load_all_factors(context_.workers.factors(), shape(), gradient);
+  load_all_factors(context_.workers.factors(), shape(), scales_.empty() ? scaled : gradient);
   PassRequest pass = objective_.pass();
   if (zeros_) pass.function->rule = EntryRule::beyond_zero;
   context_.workers.pass(pass);
   if (zeros_) zeros_->add_to_pass(loss_of(context_.options), 1, pass.outputs);
   // -x log(m + e), where the factors' model is m times its scale.
-  const double sum_of_entries = is_poisson() ? context_.constant.value * count_cells(context_.tensor.summary()) : 0;
+  const double sum_of_entries =
+      is_poisson(context_.options) ? context_.constant.value * count_cells(context_.tensor.summary()) : 0;
   const double value = objective_.value() + sum_of_entries * std::log(model_scale_);
   std::size_t at = 0;
   for (std::size_t n = 0; n < shape().size(); ++n) {

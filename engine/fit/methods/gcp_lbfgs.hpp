@@ -31,8 +31,6 @@ class GcpLbfgs final : public FitMethod {
   void restore(ResumedState& state) override;
 
  private:
-  bool is_poisson() const { return loss_at_zero(std::get<GcpMethod>(context_.options.method).loss) == ZeroLoss::model; }
-  bool needs_apr() const;
   void find_scales();
   template <class Operation>
   void combine(std::span<const double> from, std::span<double> to, const Operation& operation);
@@ -45,7 +43,7 @@ class GcpLbfgs final : public FitMethod {
   std::optional<SampledZeros> zeros_;  // all cells, where the loss has no closed form
   GcpObjective objective_;
   LbfgsB minimizer_;            // of the factors' numbers over their scales
-  std::vector<double> scales_;  // of a sweep
+  std::vector<double> scales_;  // of a sweep of poisson; empty: all are 1
 };
 
 }  // namespace blco

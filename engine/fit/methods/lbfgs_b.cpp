@@ -197,12 +197,19 @@ void LbfgsB::find_breakpoints(double above, double most) {
 
 // What passing the next breakpoints changes.
 void LbfgsB::load_rows(std::size_t first) {
+  constexpr std::size_t ahead = 8;  // of rows that are fetched before they are needed
+  const auto columns_of = [&](std::size_t point) {
+    const std::size_t number = breakpoints_.data()[point].number;
+    const std::size_t in_tile = number % product_tile;
+    return pairs_.data() + (number - in_tile) * most_columns + in_tile;
+  };
   run_shares(executor_, std::min<std::size_t>(rows_.size(), found_ - first),
              [&](std::uint64_t begin, std::uint64_t end) {
                for (std::uint64_t i = begin; i < end; ++i) {
                  const std::size_t number = breakpoints_.data()[first + i].number;
-                 const std::size_t in_tile = number % product_tile;
-                 const double* const columns = pairs_.data() + (number - in_tile) * most_columns + in_tile;
+                 const double* const columns = columns_of(first + i);
+                 const double* const later = columns_of(first + std::min(i + ahead, end - 1));
+                 for (std::size_t k = 0; k < 2 * hessian_.pairs(); ++k) __builtin_prefetch(later + k * product_tile);
                  Row& row = rows_.data()[i];
                  row = {};
                  for (std::size_t k = 0; k < 2 * hessian_.pairs(); ++k) row.numbers[k] = columns[k * product_tile];
