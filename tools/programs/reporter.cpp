@@ -138,7 +138,7 @@ Reporter::Reporter(CommandLine& line, int argc, char** argv)
     : name_(line.name()),
       json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
       terminal_(is_terminal()) {
-  line.add_flag("--quiet", quiet_, "Print errors only");
+  line.add_flag("--quiet", quiet_, "Print errors only, and with --json its objects");
   line.add_flag("--json", json_,
                 "Print plan, progress, results and errors as JSON, one object per line (see tools/programs/JSON.md)");
   line.on_failure([this](const std::string& kind, const std::string& message, int code) {

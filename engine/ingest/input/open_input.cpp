@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
@@ -275,7 +276,22 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     sources.push_back(kinds[i] == InputKind::npz ? open_npz(inputs[i]) : open_hdf5_coo(inputs[i]));
   }
-  return make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
+  const std::uint64_t budget = host_budget(options.memory_bytes);
+  auto reader = make_coo_reader(std::move(sources), max_reader_bytes(budget), executor);
+  if (reader->memory_bytes() > budget) {
+    const IngestSizes sizes{.threads = executor.width(),
+                            .order = max_order,
+                            .chunk_nnz = options.chunk_nnz,
+                            .zstd_level = options.zstd_level,
+                            .expected_entries = reader->size().entries};
+    const std::uint64_t enough = budget_with_keys(sizes, 0, reader->memory_bytes());
+    throw Error(ErrorKind::out_of_memory,
+                "to read " + reader->name() + " takes " + format_bytes(reader->memory_bytes()) +
+                    " of memory, for buffers and a chunk of each dataset, but the budget is " + format_bytes(budget) +
+                    "; give " + option_name("memory_bytes", as_budget(enough)) +
+                    ", or write the datasets again in smaller chunks, as with h5repack");
+  }
+  return reader;
 }
 
 std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOptions& options, Executor& executor) {
