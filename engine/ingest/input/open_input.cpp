@@ -288,7 +288,7 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
     throw Error(ErrorKind::out_of_memory,
                 "to read " + reader->name() + " takes " + format_bytes(reader->memory_bytes()) +
                     " of memory, for buffers and a chunk of each dataset, but the budget is " + format_bytes(budget) +
-                    "; give " + option_name("memory_bytes", as_budget(enough)) +
+                    "; give at least " + option_name("memory_bytes", as_budget(enough)) +
                     ", or write the datasets again in smaller chunks, as with h5repack");
   }
   return reader;
