@@ -314,7 +314,10 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   }
   const bool is_apr = std::holds_alternative<AprMethod>(options.method);  // whose tolerance is of something else
   if (model.explained && *model.explained <= (is_apr ? 1e-5 : tolerance_of(options))) {
-    reporter.print("note    the model says no more than one number for all cells does; give another --rank or --loss");
+    constexpr double small = 1e-11;  // norms from which L-BFGS-B's first step is none
+    reporter.print("note    the model says no more than one number for all cells does; {}",
+                   std::sqrt(model.tensor_sum_of_squares) < small ? "scale the values up"
+                                                                  : "give another --rank or --loss");
   }
   reporter.print("stopped: {}", explain(model.stop_reason, options));
   std::string value =
