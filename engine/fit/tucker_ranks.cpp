@@ -185,7 +185,8 @@ class ErrorFit {
       model_ = fit_tucker(*tensor_, options);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::out_of_memory && !is_first) {
-        throw Error(error.kind(), std::string(error.what()) + "; the models of the ranks before take another " +
+        throw Error(error.kind(), std::string(error.what()) +
+                                      "; on the host the models of the ranks before take another " +
                                       format_bytes(2 * bytes_of(model_)));
       }
       if (error.kind() != ErrorKind::cancelled || is_first) throw;

@@ -23,12 +23,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t read_bytes = std::size_t{256} << 10;
+// Of the memory of labels: the largest window of a zstd stream beyond 8 MiB.
+constexpr std::uint64_t window_part = 32;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 // The lines of a file, without their ends.
 class Lines {
  public:
-  explicit Lines(const fs::path& file) : file_(file), source_(open_text_source(file)), buffer_(read_bytes) {}
+  Lines(const fs::path& file, std::uint64_t window_bytes)
+      : file_(file), source_(open_text_source(file, window_bytes)), buffer_(read_bytes) {}
 
   // False at the end. The view is valid until the next call.
   bool next(std::string_view& line) {
@@ -128,7 +131,7 @@ void check_line(std::string_view line, std::uint64_t number, const fs::path& fil
 
 LabelFile read_label_file(const fs::path& file, std::uint64_t max_bytes) {
   check_readable(file);
-  Lines lines(file);
+  Lines lines(file, max_bytes / window_part);
   LabelPieces pieces;
   LabelFile result;
   std::uint64_t count = 0;

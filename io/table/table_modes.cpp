@@ -100,7 +100,8 @@ void TableModes::check_memory(std::uint64_t bytes_read, std::uint64_t size) cons
               "the " + std::to_string(keys) + " keys read so far take " + rounded_up(bytes) +
                   " of memory, but the budget of " + rounded_up(options_.memory_bytes) + " leaves " +
                   rounded_up(options_.key_bytes) + " for keys; give " +
-                  (size == 0 ? "at least " + enough + ", perhaps much more" : "more, " + enough + " at most") +
+                  (size == 0 ? "at least " + enough + ", perhaps much more"
+                             : enough + ", which is enough unless new keys come more often later") +
                   ", or leave out the column with the most keys, or merge some of its keys" + advice());
 }
 

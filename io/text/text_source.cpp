@@ -32,9 +32,8 @@ constexpr std::size_t input_buffer_bytes = std::size_t{256} << 10;
 class InputBuffer {
  public:
   explicit InputBuffer(const fs::path& path) : path_(path), data_(input_buffer_bytes) {
-    // Opened again, a file would be read from its beginning, and a socket not at all.
-    file_ = FileDescriptor(path == "/dev/stdin" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    file_ = FileDescriptor(is_standard_input(path) ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                   : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file_.is_open()) throw_system_error("open", path_);
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) throw_system_error("read", path_);
@@ -201,7 +200,7 @@ class ZstdSource final : public TextSource {
                     input_.path().string() + ": to decompress it takes a window of more than " +
                         std::to_string((std::uint64_t{1} << window_log_) >> 20) + " MiB" +
                         (window_log_ < most_window_log ? "; raise " + option_name("memory_bytes") + ", or" : ";") +
-                        " decompress it before (zstd -d --long=31 FILE), or compress it without --long");
+                        " decompress it before (zstd -d --long=31 FILE), or compress it without --long and --ultra");
       }
       if (ZSTD_isError(left)) {
         input_.fail_corrupt(std::string("the zstd stream is damaged (") + ZSTD_getErrorName(left) + ")");
@@ -251,7 +250,8 @@ void check_readable(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) throw_system_error("open", file);
   if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + file.string() + ": it is a folder");
-  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
+  const bool is_open = is_standard_input(file);
+  if (!is_open && ::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
 }
 
 std::unique_ptr<TextSource> open_text_source(const fs::path& path, std::uint64_t window_bytes) {

@@ -23,6 +23,9 @@ class TextSource {
   virtual std::uint64_t bytes_read() const = 0;
 };
 
+// `/dev/stdin`. Opened by that name it would be read from its beginning again, and a socket not at all.
+inline bool is_standard_input(const std::filesystem::path& file) { return file == "/dev/stdin"; }
+
 // Throws Error{io} if the file cannot be opened for reading, as far as that can be told without opening it, which would
 // break a pipe.
 void check_readable(const std::filesystem::path& file);

@@ -255,8 +255,7 @@ class ChunkPass {
     std::uint64_t bytes = 0;  // of the rows that nonzeros of the chunk can have
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const RowRange range = source.range[static_cast<std::size_t>(mode)];
-      const std::uint64_t rows = std::uint64_t{range.upper} - range.lower + 1;
-      bytes += rows * stride * (has_mode(read, mode) ? sizeof(Factor) : sizeof(Sum));
+      bytes += range.count() * stride * (has_mode(read, mode) ? sizeof(Factor) : sizeof(Sum));
       if (!has_mode(read, mode)) continue;
       task.factors[static_cast<std::size_t>(task.factor_count++)] = {factors_[mode].matrix().row(0), ring.rows(mode),
                                                                      decoder_.row_mask(mode), 0};

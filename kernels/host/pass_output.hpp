@@ -119,8 +119,7 @@ class PassOutput {
 
   // Adds the rows of `range` of every part's matrix, which holds `row_count` rows from `first_row` on, and zeroes them.
   void merge(RowRange range, std::uint64_t first_row, std::uint64_t row_count) {
-    const std::uint64_t span = std::uint64_t{range.upper} - range.lower + 1;
-    run_shares(executor_, span, [&](std::uint64_t from, std::uint64_t to) {
+    run_shares(executor_, range.count(), [&](std::uint64_t from, std::uint64_t to) {
       const std::uint64_t first = range.lower + from;
       const std::uint64_t end = range.lower + to;
       // In strips, so that the output is read only once for all copies.

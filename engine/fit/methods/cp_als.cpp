@@ -162,7 +162,7 @@ void CpAls::run_step(SweepReport& report) {
                            : ": the best that its constraint allows is zero, or the values are too small") +
                       "; scale the values up" + (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") +
                       (constraint_of(mode).l1 > 0 ? ", lower " + option_name("l1") : "") +
-                      (constraint_of(mode).needs_dual() ? ", leave out the mode's constraint" : "") + ", use " +
+                      (constraint_of(mode).set != RowSet::all ? ", leave out the mode's constraint" : "") + ", use " +
                       option_name("precision", "f64") + ", or start from factors that are not zero");
     }
     inner = update.inner;

@@ -86,7 +86,8 @@ struct TuckerOptions {
   // of each mode. They double while three sweeps do not meet the error; then the core loses slices as far as the error
   // allows, and sweeps and cuts alternate (Xiao & Yang, A rank-adaptive higher-order orthogonal iteration algorithm for
   // truncated Tucker decomposition, arXiv 2110.12564). A fit that ends before, by `max_sweeps` or a stop, may have a
-  // larger error. on_plan is called for each set of ranks. Without `checkpoint` and `resume`.
+  // larger error. on_plan is called for each set of ranks. Without `checkpoint` and `resume`; at least 0.001 unless
+  // precision is f64.
   double max_error = 0;
   int max_sweeps = 50;
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never
@@ -122,9 +123,9 @@ TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 // Y, if there is room: in host memory for Y twice, or, on a GPU, in its memory for Y once. Else each pass is an MTTKRP
 // with up to 64 of its columns. A pass reads the chunks that do not stay in memory. Singular vectors are computed on
 // the CPU from triangular factors, so that small singular values keep their digits. Memory stays under
-// Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a
-// tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the first sweep was
-// finished), cuda and not_built (a GPU of Compute::devices).
+// Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model
+// that do not suit; a tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the
+// first sweep was finished), cuda and not_built (a GPU of Compute::devices).
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Saves as HDF5. Replaces `path` only when the new file is complete. Throws Error{io}, also if another job is writing

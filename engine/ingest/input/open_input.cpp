@@ -1,6 +1,8 @@
 // Chooses a reader by the options, the names and the magic bytes of the files.
 #include "engine/ingest/input/open_input.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <blco/tensor_file.hpp>
 #include <fstream>
@@ -12,7 +14,6 @@
 #include <utility>
 
 #include "blco/error.hpp"
-#include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
@@ -24,6 +25,7 @@
 #include "io/table/csv_reader.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/foreign_format.hpp"
+#include "io/text/text_source.hpp"
 #include "io/text/tns_reader.hpp"
 
 namespace blco {
@@ -58,7 +60,8 @@ InputKind kind_of(const fs::path& input) {
   constexpr std::string_view hdf5 = "\x89HDF\r\n\x1a\n";
   const fs::path file = split_hdf5_group(input).first;
   std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return InputKind::text;
+  const bool was_read = is_standard_input(file) && ::lseek(STDIN_FILENO, 0, SEEK_CUR) > 0;
+  if (was_read || !fs::is_regular_file(file, ignored)) return InputKind::text;
   const std::string ends = read_ends(file);
   if (ends.starts_with(hdf5)) return InputKind::hdf5;
   if (const auto foreign = explain_foreign_format(ends)) refuse(file.string() + ": " + *foreign);
@@ -240,6 +243,22 @@ void refuse_text_options(const std::string& file, const IngestOptions& options) 
   }
 }
 
+std::unique_ptr<CoordinateReader> open_arrays(std::vector<std::unique_ptr<CooSource>> sources,
+                                              const IngestOptions& options, Executor& executor) {
+  const std::uint64_t budget = host_budget(options.memory_bytes);
+  std::uint64_t most = 0;
+  for (const auto& source : sources) {
+    most = std::max(most, source->memory_bytes());
+    if (most <= budget) continue;
+    throw Error(ErrorKind::out_of_memory,
+                "to read " + source->path().string() + " takes " + format_bytes(most) +
+                    " of memory, where datasets of HDF5 count by whole chunks, but the budget is " +
+                    format_bytes(budget) + "; raise " + option_name("memory_bytes") +
+                    " to three times that, or write the datasets again in smaller chunks, as with h5repack");
+  }
+  return make_coo_reader(std::move(sources), max_reader_bytes(budget), executor);
+}
+
 }  // namespace
 
 bool is_table_name(const fs::path& file) {
@@ -259,6 +278,9 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
            option_name("columns.labels_from") + " and " + option_name("columns.skip_unknown") + " require " +
            option_name("columns.modes") + ", which names the columns that become modes");
   }
+  if (std::ranges::count_if(inputs, is_standard_input) > 1) {
+    refuse("standard input is given twice; name it once, since nothing is left of it then");
+  }
   std::vector<InputKind> kinds;
   for (const fs::path& input : inputs) kinds.push_back(kind_of(input));
   const auto text = std::ranges::find(kinds, InputKind::text);
@@ -276,22 +298,7 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     sources.push_back(kinds[i] == InputKind::npz ? open_npz(inputs[i]) : open_hdf5_coo(inputs[i]));
   }
-  const std::uint64_t budget = host_budget(options.memory_bytes);
-  auto reader = make_coo_reader(std::move(sources), max_reader_bytes(budget), executor);
-  if (reader->memory_bytes() > budget) {
-    const IngestSizes sizes{.threads = executor.width(),
-                            .order = max_order,
-                            .chunk_nnz = options.chunk_nnz,
-                            .zstd_level = options.zstd_level,
-                            .expected_entries = reader->size().entries};
-    const std::uint64_t enough = budget_with_keys(sizes, 0, reader->memory_bytes());
-    throw Error(ErrorKind::out_of_memory,
-                "to read " + reader->name() + " takes " + format_bytes(reader->memory_bytes()) +
-                    " of memory, for buffers and a chunk of each dataset, but the budget is " + format_bytes(budget) +
-                    "; give at least " + option_name("memory_bytes", as_budget(enough)) +
-                    ", or write the datasets again in smaller chunks, as with h5repack");
-  }
-  return reader;
+  return open_arrays(std::move(sources), options, executor);
 }
 
 std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOptions& options, Executor& executor) {
@@ -337,7 +344,7 @@ std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const Inge
   const std::size_t order = known.mode_names.size();
   std::vector<std::unique_ptr<CooSource>> sources;
   sources.push_back(kind == InputKind::npz ? open_npz(input, order) : open_hdf5_coo(input, order));
-  auto reader = make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
+  auto reader = open_arrays(std::move(sources), options, executor);
   if (known.without_values && reader->has_values())
     refuse(input.string() + " holds arrays with values; leave out " + option_name("without_values"));
   return reader;

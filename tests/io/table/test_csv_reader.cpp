@@ -219,7 +219,7 @@ TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {
 
   const std::string message = message_of_error(ErrorKind::out_of_memory, [&] { read(text, options); });
 
-  EXPECT_THAT(message, HasSubstr("the budget of 400 KiB leaves 200 KiB for keys; give more, `memory_bytes = "));
+  EXPECT_THAT(message, HasSubstr("the budget of 400 KiB leaves 200 KiB for keys; give `memory_bytes = "));
   options.key_bytes = 8 << 20;
   EXPECT_EQ(read(text, options).rows.size(), 20000U);
 }
