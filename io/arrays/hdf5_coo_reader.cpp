@@ -211,7 +211,9 @@ class Hdf5CooSource final : public CooSource {
     const Hdf5Id creation =
         own(H5Dget_create_plist(cursor.dataset.id.get()), H5Pclose, place, "cannot read the storage of", part.array);
     if (H5Pget_layout(creation.get()) == H5D_CHUNKED) {
-      cursor.dataset = group_.open(part.array, add_cache(creation.get(), cursor, part.array));
+      const std::uint64_t cache_bytes = add_cache(creation.get(), cursor, part.array);
+      cursor.dataset = {};  // while it is open it keeps its cache, even if it is opened again
+      cursor.dataset = group_.open(part.array, cache_bytes);
     }
     cursors_.push_back(std::move(cursor));
   }
