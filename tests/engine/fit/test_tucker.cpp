@@ -393,29 +393,17 @@ TEST(Tucker, FindsTheRanksOfATensorForAnError) {
 
 // No rank may exceed the other, so that both become smaller at once.
 TEST(Tucker, FindsTheRanksOfAMatrixForAnError) {
-  std::vector<std::vector<std::uint32_t>> coordinates(3);
-  std::vector<double> values;
-  for (std::uint32_t i = 0; i < 12; ++i) {
-    for (std::uint32_t j = 0; j < 9; ++j) {
-      coordinates[0].push_back(i);
-      coordinates[1].push_back(0);
-      coordinates[2].push_back(j);
-      values.push_back(1 + std::sin(i) * std::cos(3.0 * j) + std::cos(2.0 * i) * j);
-    }
-  }
-  const MemoryTensor matrix({.coordinates = {coordinates[0], coordinates[2]}, .values = values}, {.shape = {12, 9}});
-  const MemoryTensor slice({.coordinates = {coordinates[0], coordinates[1], coordinates[2]}, .values = values},
-                           {.shape = {12, 1, 9}});
-  for (const MemoryTensor* tensor : {&matrix, &slice}) {
-    TuckerOptions options = of_ranks({});
-    options.max_error = 1e-6;
+  const std::vector<std::uint32_t> places = {1, 4, 6};
+  const std::vector<std::uint32_t> zeros = {0, 0, 0};
+  const std::vector<double> values = {3, 2, 1};
+  TuckerOptions options = of_ranks({});
+  options.max_error = 1e-6;
 
-    const TuckerModel model = fit_tucker(*tensor, options);
+  const MemoryTensor matrix({.coordinates = {places, places}, .values = values}, {.shape = {12, 9}});
+  const MemoryTensor slice({.coordinates = {places, zeros, places}, .values = values}, {.shape = {12, 1, 9}});
 
-    EXPECT_LE(1 - model.fit(), options.max_error);
-    EXPECT_EQ(model.ranks,
-              tensor == &matrix ? (std::vector<std::uint64_t>{3, 3}) : (std::vector<std::uint64_t>{3, 1, 3}));
-  }
+  EXPECT_EQ(fit_tucker(matrix, options).ranks, (std::vector<std::uint64_t>{3, 3}));
+  EXPECT_EQ(fit_tucker(slice, options).ranks, (std::vector<std::uint64_t>{3, 1, 3}));
 }
 
 TEST(Tucker, EndsASearchForRanksWithTheModelOfTheLastSweep) {
@@ -441,10 +429,9 @@ TEST(Tucker, RefusesAnErrorThatDoesNotSuit) {
   TuckerOptions options = of_ranks({2});
   options.max_error = 1;
   expect_refused(dense_tensor(), options, "max_error");
-  options.max_error = 1e-4;
   options.compute.precision = Precision::f32;
+  options.max_error = 1e-4;
   expect_refused(dense_tensor(), options, "f64");
-  options.compute.precision = Precision::f64;
   options.max_error = 0.1;
   options.checkpoint = "checkpoint.h5";
   expect_refused(dense_tensor(), options, "no checkpoints");
