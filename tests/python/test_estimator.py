@@ -120,3 +120,24 @@ def test_samples_of_other_features_are_refused(split):
         blco.CPD(3, mode=1, max_sweeps=1).fit(old).transform(labelled)
     with pytest.raises(blco.InvalidArgument, match="the labels of mode 1 are others"):
         blco.CPD(1).fit(labelled).transform(other)
+
+
+@pytest.mark.parametrize("options", [{"box": (0, 0.3, [0])}, {"simplex": [0]}])
+def test_constrained_rows_fit_as_well_as_those_of_the_fit(options):
+    dense = np.random.default_rng(0).random((4, 3, 5))
+    tensor = blco.tensor(np.argwhere(dense > 0), dense.ravel(), dense.shape, threads=1)
+    estimator = blco.CPD(2, threads=1, max_sweeps=300, tolerance=1e-13, seed=1, **options)
+    fitted = estimator.fit_transform(tensor)
+
+    rows = estimator.transform(tensor)
+
+    errors = [np.linalg.norm(dense - np.einsum("ir,jr,kr->ijk", given, *estimator.components_))
+              for given in (fitted, rows)]
+    assert errors[1] <= errors[0] * 1.001
+
+
+def test_constraints_of_features_are_left_out_of_new_rows(split):
+    old, new = split[:2]
+    for options in ({"nonnegative": [0, 1]}, {"simplex": 0}, {"box": (0, 5, ["day"])}):
+        estimator = blco.CPD(2, mode="who", threads=1, max_sweeps=5, **options).fit(old)
+        assert np.isfinite(estimator.transform(new)).all()

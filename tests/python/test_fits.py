@@ -296,3 +296,33 @@ def test_progress_is_shown_on_standard_error(tensor, capfd):
 
     assert "sweep 2" in fitted.err and "pack 100%" in packed.err
     assert fitted.out == packed.out == "" and fitted.err.endswith("\n")
+
+
+def test_a_number_is_a_mode_even_if_a_name_is_one(entries, factors):
+    named = blco.tensor(entries.coords, entries.values, entries.shape, mode_names=["1", "2", "3"], threads=1)
+
+    by_number = blco.fit_cpd(named, 4, threads=1, max_sweeps=3, initial=factors, hold=[1])
+    by_name = blco.fit_cpd(named, 4, threads=1, max_sweeps=3, initial=factors, hold=["1"])
+
+    for model, held in ((by_number, 1), (by_name, 0)):
+        ratios = [np.ptp(fitted / given, axis=0).max() for fitted, given in zip(model.factors, factors)]
+        assert [ratio < 1e-9 for ratio in ratios] == [n == held for n in range(3)]
+
+
+def test_a_stopped_fit_frees_its_model_with_the_exception(tensor):
+    import gc
+    import weakref
+
+    def stop(sweep):
+        raise ValueError
+
+    gc.disable()
+    try:
+        with pytest.raises(ValueError) as raised:
+            blco.fit_cpd(tensor, 2, threads=1, callback=stop)
+        model = weakref.ref(raised.value.model)
+        raised.value.__traceback__ = None
+        del raised
+        assert model() is None
+    finally:
+        gc.enable()

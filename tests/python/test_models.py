@@ -164,3 +164,13 @@ def test_importing_blco_imports_nothing_but_numpy():
     modules = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
 
     assert not {"scipy", "sparse", "pyttb", "pandas", "h5py", "tensorly"} & set(modules)
+
+
+def test_rows_of_a_block_may_be_a_tuple(model):
+    rows = [[0, 1], 0, slice(None)]
+
+    block = model.reconstruct(*rows)
+
+    assert np.array_equal(model.reconstruct((0, 1), *rows[1:]), block)
+    with pytest.raises(blco.InvalidArgument, match="a list of numbers"):
+        model.reconstruct([[0, 1], [1, 0]], *rows[1:])

@@ -331,3 +331,46 @@ def test_a_callback_ends_an_ingest_and_leaves_nothing(entries, tmp_path):
     with pytest.raises(blco.Cancelled):
         blco.ingest(entries.coords, tmp_path / "out.blco", progress=lambda at: False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_is_an_input_is_refused_and_stays(entries, tmp_path):
+    table, container = tmp_path / "in.csv", tmp_path / "t.blco"
+    table.write_text("user,item\nu,v\nw,x\n", encoding="utf-8")
+    before = table.read_bytes()
+    for options in ({"output": table}, {"output": container, "hold_out": 0.5, "held_out_to": table}):
+        with pytest.raises(blco.InvalidArgument, match="is also an input"):
+            blco.ingest(table, modes=["user", "item"], **options)
+    tensor = blco.ingest(entries.coords, container, values=entries.values)
+    with pytest.raises(blco.InvalidArgument, match="is also an input"):
+        blco.fit_cpd(tensor, 1, checkpoint=container)
+    with pytest.raises(blco.InvalidArgument, match="is also an input"):
+        blco.fit_cpd(tensor, 1, max_sweeps=1).report(container, tensor)
+    assert table.read_bytes() == before
+    assert blco.open(container).nnz == tensor.nnz
+
+
+def test_columns_of_other_libraries_are_columns():
+    import array
+
+    import polars
+    import pyarrow
+
+    for column in (lambda numbers: array.array("q", numbers), polars.Series, pyarrow.array):
+        tensor = blco.tensor([column([0, 1, 2]), column([1, 2, 0])], threads=1)
+        assert (tensor.shape, tensor.nnz) == ((3, 3), 3)
+    assert blco.tensor([[0, 1], [1, 2], [2, 0]], threads=1).nnz == 3  # rows of a matrix
+
+
+def test_masked_numbers_are_refused():
+    with pytest.raises(blco.InvalidArgument, match="masked"):
+        blco.tensor([[0, 1], [2, 3]], np.ma.masked_array([1.0, 99.0], [0, 1]))
+
+
+@pytest.mark.parametrize("kind", ["=u8", ">u8"])
+def test_indices_of_64_bits_come_back(kind):
+    coords = np.array([[2**63, 1], [5, 2]], kind)
+
+    tensor = blco.tensor(coords, [1.0, 2.0], threads=1)
+
+    assert tensor.shape == (2**63 + 1, 3)
+    assert sorted(map(tuple, tensor.coords.tolist())) == [(5, 2), (2**63, 1)]

@@ -69,7 +69,12 @@ Loss read_loss(const std::string& name) {
 // True means all modes; else one, or several, by name or number.
 std::vector<std::size_t> modes_of(const std::string& name, nb::handle modes, const TensorSummary& tensor) {
   std::vector<std::size_t> numbers;
-  const auto add = [&](nb::handle mode) { numbers.push_back(find_mode(tensor, nb::str(mode).c_str())); };
+  // A number is no name, even if a mode is called so.
+  TensorSummary unnamed = tensor;
+  unnamed.mode_names.clear();
+  const auto add = [&](nb::handle mode) {
+    numbers.push_back(find_mode(PyIndex_Check(mode.ptr()) != 0 ? unnamed : tensor, nb::str(mode).c_str()));
+  };
   if (nb::isinstance<nb::bool_>(modes)) {
     for (std::size_t n = 0; nb::cast<bool>(modes) && n < tensor.shape.size(); ++n) numbers.push_back(n);
   } else if (nb::isinstance<nb::str>(modes) || nb::isinstance<nb::int_>(modes)) {

@@ -209,6 +209,17 @@ TEST(Ingest, SummedEventsEqualTheCountedTensor) {
   EXPECT_FALSE(ContainerReader(folder / "counted.blco").info().reading.duplicates);
 }
 
+TEST(Ingest, RefusesAnOutputThatIsAnInput) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.write("in.tns", "1 1 2.5\n");
+  const IngestOptions held_out{.hold_out = 0.5, .held_out_to = file};
+
+  EXPECT_THROW(ingest_files({file}, file), Error);
+  EXPECT_THROW(ingest_files({file}, folder / "out.blco", held_out), Error);
+
+  EXPECT_EQ(file_contents(file), "1 1 2.5\n");
+}
+
 // Keys that are labels already are those of an exported table. Others are what they are, and bins are those known.
 TEST(Ingest, SaysOfKnownLabelsHowTheyWereRead) {
   const TemporaryFolder folder;

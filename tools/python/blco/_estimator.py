@@ -65,15 +65,30 @@ class CPD:
         self._check(new, mode)
         factors = self.model_.factors
         factors[mode] = np.ones((new.shape[mode], self.model_.rank))
-        options = {name: option for name, option in self._options.items() if name not in _OF_FIT}
+        options = {name: self._for_samples(name, option) for name, option in self._options.items()
+                   if name not in _OF_FIT}
         held = [n for n in range(len(factors)) if n != mode]
+        scale = np.ones(self.model_.rank)
+        if held and (options.get("box") or options.get("simplex")):  # of rows beside features of their own size
+            scale = self.model_.weights
+            factors[held[0]] = factors[held[0]] * scale
         model = fit_cpd(new, initial=factors, hold=held, **options)
-        return model.factors[mode] * model.weights
+        return model.factors[mode] * model.weights * scale
 
     @property
     def components_(self) -> list[np.ndarray]:
         """The features' factors, each rows x rank, in the order of their modes."""
         return [factor for n, factor in enumerate(self.model_.factors) if n != self._mode()]
+
+    def _for_samples(self, name: str, option: Any) -> Any:
+        """An option without what constrains the features, which are held."""
+        bounds = ()
+        if name == "box" and option is not None:
+            bounds, option = option[:2], option[2] if len(option) == 3 else True
+        if name in ("box", "nonnegative", "simplex") and option is not None and not isinstance(option, bool):
+            modes = [option] if isinstance(option, (str, int)) else option
+            option = [mode] if (mode := self._mode()) in map(self.model_._mode_number, modes) else None
+        return (*bounds, option) if bounds and option is not None else option
 
     def _mode(self) -> int:
         if not hasattr(self, "model_"):

@@ -14,7 +14,7 @@ from ._errors import OutOfMemory
 from ._model import FittedModel, Model, TuckerModel, matrices_of
 from ._peers import peers_of
 from ._progress import Progress, callback_of
-from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
+from ._tensor import Path, Size, Tensor, handle_of, refuse_inputs, size_in_bytes
 
 Modes = bool | str | int | Sequence[str | int]
 
@@ -107,6 +107,8 @@ def fit_cpd(
     words = dict(locals())
     for name in ("tensor", "starts", "progress", "callback", "comm"):
         del words[name]
+    for written in (checkpoint, trace):
+        refuse_inputs(written, getattr(tensor, "path", None), getattr(validate, "path", None))
     with callback_of(progress) as shown:
         model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback, peers_of(comm))
     if model is not None:
@@ -114,7 +116,10 @@ def fit_cpd(
         model.starts = agreement and SimpleNamespace(**agreement)
     if raised is not None:
         raised.model = model
-        raise raised
+        try:
+            raise raised
+        finally:
+            del raised, model  # which this frame, and so the exception, would keep
     return model
 
 
@@ -159,13 +164,18 @@ def fit_tucker(
     words = dict(locals())
     for name in ("tensor", "progress", "callback"):
         del words[name]
+    for written in (checkpoint, trace):
+        refuse_inputs(written, getattr(tensor, "path", None))
     with callback_of(progress) as shown:
         model, raised = _blco.fit_tucker(handle_of(tensor), _words(words, TuckerModel), shown, callback)
     if model is not None:
         model = TuckerModel(model)
     if raised is not None:
         raised.model = model
-        raise raised
+        try:
+            raise raised
+        finally:
+            del raised, model  # which this frame, and so the exception, would keep
     return model
 
 

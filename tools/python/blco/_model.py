@@ -14,7 +14,7 @@ import numpy as np
 from . import _arrow, _blco
 from ._errors import InvalidArgument
 from ._progress import Progress, callback_of
-from ._tensor import Path, Size, Tensor, columns_of, handle_of, size_in_bytes
+from ._tensor import Path, Size, Tensor, columns_of, handle_of, refuse_inputs, size_in_bytes
 
 
 def _shown(name: str | int) -> str:
@@ -111,7 +111,11 @@ class FittedModel:
         """Of each factor the rows that `reconstruct` is asked for."""
         if len(rows) != len(self.shape):
             raise InvalidArgument(f"{len(rows)} selections of rows for {len(self.shape)} modes; give one per mode")
-        return [np.atleast_2d(factor[chosen]) for factor, chosen in zip(self.factors, rows)]
+        blocks = [np.atleast_2d(factor[list(chosen) if isinstance(chosen, tuple) else chosen])
+                  for factor, chosen in zip(self.factors, rows)]
+        if any(block.ndim > 2 for block in blocks):
+            raise InvalidArgument("rows of a mode are chosen by a number, a slice, or a list of numbers")
+        return blocks
 
     def to_frame(self, mode: int | str | None = None) -> Any:
         """A pandas.DataFrame with a row per label or index and a column per column of the factor; of all modes
@@ -276,6 +280,7 @@ class Model(FittedModel):
         words = {"title": title, "components": components, "entries": entries, "memory": size_in_bytes(memory),
                  "starts": self.starts and self.starts.runs, "tensor": None if tensor is None else handle_of(tensor),
                  "threads": threads}
+        refuse_inputs(path, getattr(tensor, "path", None))
         with callback_of(progress) as shown:
             _blco.report(self._handle, path, words, shown)
 

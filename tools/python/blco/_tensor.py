@@ -46,22 +46,35 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
+def refuse_inputs(output: Path | None, *inputs: Any) -> None:
+    """An output that is also an input would take its place."""
+    for source in filter(_is_path, inputs):
+        file = source if os.path.exists(source) else os.fspath(source).split(":/")[0]
+        if output is not None and os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
+            raise InvalidArgument(f"the output {os.fspath(output)} is also an input; choose another name")
+
+
+def _unmasked(array: Any) -> np.ndarray:
+    if np.ma.is_masked(array):
+        raise InvalidArgument("the array has masked entries; leave them out, as with array.compressed()")
+    return np.asarray(array)
+
+
 def _column(array: Any, what: str) -> np.ndarray:
     """Indices as the library reads them: as they lie, unless their type is a narrower one."""
     try:
-        array = np.asarray(array)
+        array = _unmasked(array)
     except ValueError as error:
         raise InvalidArgument(f"{what} are not an array: {words_of(error)}") from None
     if array.dtype.kind not in "iu":
         raise InvalidArgument(f"{what} have the type {array.dtype}; give integers")
-    if array.dtype.itemsize < 4 or not array.dtype.isnative:
-        array = array.astype(np.int64)
-    return array
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype.itemsize >= 4 else array.astype(np.int64)
 
 
 def _values(array: Any) -> np.ndarray:
     try:
-        array = np.asarray(array)
+        array = _unmasked(array)
     except ValueError as error:
         raise InvalidArgument(f"the values are not an array: {words_of(error)}") from None
     if array.dtype.kind not in "iufb":
@@ -77,7 +90,10 @@ def _values(array: Any) -> np.ndarray:
 
 def columns_of(coords: Any) -> list[np.ndarray]:
     """One array of indices per mode, of a matrix with a row per entry or of a sequence of arrays."""
-    if isinstance(coords, (list, tuple)) and coords and all(getattr(part, "ndim", 0) == 1 for part in coords):
+    rows = (list, tuple, int)  # of a matrix
+    if isinstance(coords, (list, tuple)) and coords and not any(isinstance(part, rows) for part in coords) and all(
+        np.ndim(part) == 1 for part in coords
+    ):
         return [_column(part, f"the coordinates of mode {n}") for n, part in enumerate(coords)]
     matrix = _column(coords, "the coordinates")
     if matrix.ndim != 2:
@@ -152,7 +168,8 @@ class Tensor:
 
     def to_coo(self, memory: Size | None = None, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """All coordinates, nnz x order, and all values, in the stored order. Reads the whole tensor."""
-        return _blco.read_tensor(self._handle, size_in_bytes(memory) or 0, threads, None)
+        coordinates, values = _blco.read_tensor(self._handle, size_in_bytes(memory) or 0, threads, None)
+        return coordinates.view(np.uint64) if max(self.shape) > 2**63 else coordinates, values
 
     @property
     def coords(self) -> np.ndarray:
@@ -329,7 +346,14 @@ def ingest(
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "devices": devices, "tmp": tmp, "shape": _listed(shape),
              "mode_names": _listed(mode_names)} | _compression(compression)
+    if files is not None and mode_names is not None:
+        names = list(mode_names)
+        files = {names[mode] if isinstance(mode, int) and mode < len(names) else mode: file
+                 for mode, file in files.items()}
+        words["labels"] = files
     has_paths = isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths))
+    for written in (output, held_out_to):
+        refuse_inputs(written, *(paths if has_paths else ()), *(files or {}).values())
     if has_paths and all(map(_arrow.is_parquet, paths)):
         named = [*_columns(modes, value, values, None if files else labels)["modes"], value]
         source, has_paths = _arrow.Parquet(paths, [name for name in named if name]), False
