@@ -326,3 +326,10 @@ def test_a_stopped_fit_frees_its_model_with_the_exception(tensor):
         assert model() is None
     finally:
         gc.enable()
+
+
+def test_what_needs_a_model_of_each_process_takes_no_comm(tensor):
+    with pytest.raises(blco.InvalidArgument, match="comm"):
+        blco.fit_ranks(tensor, [1, 2], comm=object())
+    with pytest.raises(blco.InvalidArgument, match="comm"):
+        blco.CPD(2, comm=object())

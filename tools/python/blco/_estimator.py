@@ -12,8 +12,8 @@ from ._fit import fit_cpd
 from ._model import Model
 from ._tensor import Tensor, tensor
 
-# Of fit_cpd: what the estimator gives itself, and what is for the fit alone and not for new rows.
-_GIVEN = {"tensor", "rank", "initial", "hold", "resume"}
+# Of fit_cpd: what is not the estimator's, and what is for the fit alone and not for new rows.
+_GIVEN = {"tensor", "rank", "initial", "hold", "resume", "comm"}
 _OF_FIT = {"starts", "start", "validate", "checkpoint", "every", "callback"}
 _OPTIONS = set(inspect.signature(fit_cpd).parameters) - _GIVEN
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _blco
-from ._errors import OutOfMemory
+from ._errors import InvalidArgument, OutOfMemory
 from ._model import FittedModel, Model, TuckerModel, matrices_of
 from ._peers import peers_of
 from ._progress import Progress, callback_of
@@ -218,6 +218,8 @@ def fit_ranks(
     tensor: Tensor, ranks: Iterable[int], method: str | None = None, *, starts: int = 1, **options: Any
 ) -> Ranks:
     """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them."""
+    if options.get("comm") is not None:
+        raise InvalidArgument("`comm` goes with fit_cpd, whose processes but the first have no model to weigh")
     rows = []
     for rank in ranks:
         model = fit_cpd(tensor, rank, method, starts=starts, **options)
