@@ -206,3 +206,22 @@ def test_an_ingest_of_122_mib_stays_within_64(source, tmp_path):
     grown, entries = map(int, done.stdout.split())
     # A batch, code that is loaded, and what the allocator keeps count too.
     assert entries == 4_000_000 and grown < 80 * 2**20
+
+
+AT_ITS_END = """
+import threading, time
+import blco
+
+tensor = blco.tensor([[n % 7, n % 5, n % 3] for n in range(100)])
+begun = threading.Event()
+fit = lambda: blco.fit_cpd(tensor, 2, threads=1, tolerance=0, max_sweeps=10**7, callback=lambda sweep: begun.set())
+threading.Thread(target=fit, daemon=True).start()
+begun.wait()
+print("ends")
+"""
+
+
+def test_the_interpreter_may_end_while_a_daemon_thread_fits():
+    ended = run_script(AT_ITS_END)
+
+    assert (ended.returncode, ended.stdout) == (0, "ends\n"), ended.stderr

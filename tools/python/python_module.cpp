@@ -1,14 +1,28 @@
 // The extension module blco._blco: the library as the Python modules beside it use it.
+#include <pthread.h>
+
 #include <blco/version.hpp>
+#include <chrono>
 #include <iterator>
+#include <thread>
 
 #include "tools/python/python_support.hpp"
+
+void blco::python::RunningJobs::end() {
+  constexpr auto pause = std::chrono::milliseconds(5);
+  constexpr int most_pauses = 2000;
+  must_end_ = true;
+  const nanobind::gil_scoped_release unlocked;
+  for (int pauses = 0; count_ > 0 && pauses < most_pauses; ++pauses) std::this_thread::sleep_for(pause);
+}
 
 NB_MODULE(_blco, module) {
   namespace nb = nanobind;
   using namespace blco;
 
   module.attr("version") = version_string;
+  pthread_atfork(nullptr, nullptr, python::RunningJobs::forget);
+  module.def("end_jobs", python::RunningJobs::end);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <blco/compute.hpp>
 #include <blco/cpd.hpp>
 #include <blco/error.hpp>
@@ -107,8 +108,28 @@ Compute read_compute(Keywords& words, Compute compute = {});
 
 nb::dict as_dict(const CpdPlan& plan);
 
+// Jobs that run without the interpreter's lock. When the interpreter ends they must have ended: it ends a thread that
+// asks for the lock later, in the midst of its C++.
+class RunningJobs {
+ public:
+  RunningJobs() { ++count_; }
+  ~RunningJobs() { --count_; }
+  RunningJobs(const RunningJobs&) = delete;
+  RunningJobs& operator=(const RunningJobs&) = delete;
+
+  static bool must_end() { return must_end_; }
+  // Tells all to stop, and waits for them, but no longer than ten seconds.
+  static void end();
+  static void forget() { count_ = 0; }  // in the child of a fork, where their threads do not run
+
+ private:
+  static inline std::atomic<int> count_ = 0;
+  static inline std::atomic<bool> must_end_ = false;
+};
+
 template <class Work>
 auto without_lock(const Work& work) {
+  const RunningJobs job;
   const nb::gil_scoped_release unlocked;
   return work();
 }
@@ -122,6 +143,7 @@ class Callbacks {
   Callbacks& operator=(const Callbacks&) = delete;
 
   bool call(const nb::object& callback, const auto& argument) {
+    if (RunningJobs::must_end()) return false;
     const nb::gil_scoped_acquire lock;
     if (failure_) return false;
     try {

@@ -5,7 +5,10 @@
     print(model.fit, model.top(5))
 """
 
+import atexit as _atexit
+
 from ._blco import Progress, Sweep
+from ._blco import end_jobs as _end_jobs
 from ._blco import version as __version__
 from ._errors import (
     Cancelled,
@@ -24,6 +27,7 @@ from ._model import Component, Match, Model, Summary, TuckerModel, load
 from ._tensor import Tensor, ingest, open, tensor
 
 _register_filters()
+_atexit.register(_end_jobs)
 
 __all__ = [
     "CPD", "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match",
