@@ -136,6 +136,12 @@ def test_models_without_modes_or_components_are_refused(given):
         blco.Model(*given)
 
 
+@pytest.mark.parametrize("factor, weight", [(np.nan, 1.0), (1.0, np.inf)])
+def test_models_of_numbers_that_are_not_finite_are_refused(factor, weight):
+    with pytest.raises(blco.InvalidArgument, match="finite"):
+        blco.Model([np.full((3, 1), factor), np.ones((4, 1))], [weight])
+
+
 @pytest.mark.parametrize("imports", ["import h5py, blco", "import blco, h5py"])
 def test_h5py_may_be_imported_before_and_after(model, tmp_path, imports):
     model.save(tmp_path / "model.h5")

@@ -171,7 +171,10 @@ class Model(FittedModel):
             factors = matrices_of(factors)
             if weights is None:
                 weights = np.ones(factors[0].shape[1] if factors else 0)
-            factors = _blco.make_model(factors, np.asarray(weights, dtype=np.float64).tolist())
+            weights = np.asarray(weights, dtype=np.float64)
+            if not all(np.isfinite(numbers).all() for numbers in (*factors, weights)):
+                raise InvalidArgument("the factors and weights of a model must be finite")
+            factors = _blco.make_model(factors, weights.tolist())
         self._handle = factors
         #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match, and
         #: runs, each with its seed and its matches.
