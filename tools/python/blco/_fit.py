@@ -34,7 +34,10 @@ def _words(words: dict[str, Any], kind: type[FittedModel] = Model) -> dict[str, 
     initial = words.get("initial")
     if initial is not None:
         if kind is Model and not isinstance(initial, FittedModel):
-            initial = Model(initial)
+            try:
+                initial = Model(initial)
+            except InvalidArgument as error:
+                raise InvalidArgument(f"initial: {error}") from None
         if not isinstance(initial, kind):
             raise TypeError(f"initial: {type(initial).__name__} is not a blco.{kind.__name__}")
         words["initial"] = initial._handle
