@@ -86,7 +86,7 @@ class CPD:
         if name == "box" and option is not None:
             bounds, option = option[:2], option[2] if len(option) == 3 else True
         if name in ("box", "nonnegative", "simplex") and option is not None and not isinstance(option, bool):
-            modes = [option] if isinstance(option, (str, int)) else option
+            modes = [option] if isinstance(option, (str, int, np.integer)) else option
             option = [mode] if (mode := self._mode()) in map(self.model_._mode_number, modes) else None
         return (*bounds, option) if bounds and option is not None else option
 
