@@ -99,6 +99,7 @@ def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     blco.fit_cpd(tensor, 4, threads=1, memory=plan.minimum_bytes, max_sweeps=1)
     with pytest.raises(blco.OutOfMemory, match=r"`memory="):
         blco.fit_cpd(tensor, 4, threads=1, memory=plan.minimum_bytes - 1)
+    assert blco.plan(tensor, 4, starts=3, threads=1).minimum_bytes > plan.minimum_bytes
 
 
 @pytest.mark.parametrize(("options", "message"), [

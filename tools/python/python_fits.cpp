@@ -207,9 +207,9 @@ CpdOptions read_options(const Tensor& tensor, const nb::dict& dict) {
   return options;
 }
 
-nb::dict plan(const Tensor& tensor, const nb::dict& words) {
+nb::dict plan(const Tensor& tensor, const nb::dict& words, int starts) {
   const CpdOptions options = read_options(tensor, words);
-  return as_dict(without_lock([&] { return plan_cpd(tensor, options); }));
+  return as_dict(without_lock([&] { return plan_starts(tensor, options, starts); }));
 }
 
 nb::dict as_dict(const StartsReport& report) {
@@ -374,7 +374,7 @@ void bind_fits(nb::module_& module) {
   module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),
              nb::arg("progress").none());
   module.def("choose_rank", choose, nb::arg("fits"));
-  module.def("plan", plan, nb::arg("tensor"), nb::arg("words"));
+  module.def("plan", plan, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"));
   module.def("mttkrp", multiply, nb::arg("tensor"), nb::arg("factors"), nb::arg("mode"), nb::arg("words"));
   module.def("evaluate", evaluate_loss, nb::arg("tensor"), nb::arg("factors"), nb::arg("loss"), nb::arg("words"));
 }

@@ -126,10 +126,12 @@ def fit_cpd(
     return model
 
 
-def plan(tensor: Tensor, rank: int | None = None, method: str | None = None, **options: Any) -> SimpleNamespace:
+def plan(
+    tensor: Tensor, rank: int | None = None, method: str | None = None, *, starts: int = 1, **options: Any
+) -> SimpleNamespace:
     """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
     words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
-    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words)))
+    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words), starts))
 
 
 def fit_tucker(
