@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 
 Labels::Labels(std::span<const std::string> labels) {
   Shared shared;
   for (const std::string& label : labels) {
+    if (label.empty()) refuse("label " + std::to_string(shared.ends.size()) + " is empty; give each a text");
     shared.text += label;
     shared.ends.push_back(shared.text.size());
   }

@@ -16,6 +16,7 @@ class Labels {
  public:
   // No labels: the coordinates of the mode are just numbers.
   Labels() = default;
+  // Throws Error{invalid_argument} if one is empty.
   explicit Labels(std::span<const std::string> labels);
   // Label i is bytes [ends[i - 1], ends[i]) of `text`; the first starts at 0. Throws Error{corrupt}, without naming a
   // place, unless the ends ascend strictly up to the length of the text.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
@@ -41,6 +42,15 @@ class Measurement {
       counters = min_count;
       scan_.fixed_bytes = kept + min_count * sizeof(std::uint64_t);
       workers_ = scan_workers(reader, scan_, 1);
+    }
+    // More would not end, and their windows take memory too.
+    constexpr std::uint64_t most_passes = 4096;
+    if (counters < coordinates / most_passes) {
+      throw Error(ErrorKind::out_of_memory,
+                  "to count the nonzeros of each index takes more than " + std::to_string(most_passes) +
+                      " passes over " + reader.name() + ", whose modes are that long; give at least " +
+                      option_name("memory_bytes",
+                                  as_budget(kept + 2 * (coordinates / most_passes + 1) * sizeof(std::uint64_t))));
     }
     passes_ = plan_windows(shape, counters);
   }

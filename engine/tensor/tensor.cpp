@@ -9,6 +9,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/refuse.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/container/container_reader.hpp"
 
@@ -65,6 +66,14 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
   const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (failure == std::errc() && end == word.data() + word.size() && number < tensor.shape.size()) return number;
   refuse("'" + word + "' is not a mode of the tensor; its modes are " + list);
+}
+
+void refuse_own_file(const Tensor& tensor, std::initializer_list<std::filesystem::path> outputs) {
+  std::error_code ignored;
+  for (const std::filesystem::path& output : outputs) {
+    if (!std::filesystem::equivalent(TensorChunks::of(tensor).name(), output, ignored)) continue;
+    refuse("the output " + output.string() + " is also an input; choose another name");
+  }
 }
 
 TensorFile::TensorFile(const std::filesystem::path& path) : Tensor(std::make_unique<ContainerReader>(path)) {}

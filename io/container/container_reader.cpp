@@ -2,6 +2,7 @@
 #include "io/container/container_reader.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -232,6 +233,9 @@ struct ContainerReader::Impl {
   DirectFile direct;
   std::uint64_t largest_scratch = 0;  // of any chunk
   ContainerMetadata metadata;
+  // Of what is read by the path: throws Error{io} if that names another file by now.
+  void check_identity() const;
+
   std::atomic<const std::vector<StoredExtents>*> current{nullptr};
   std::mutex repair_mutex;
   bool repair_tried = false;
@@ -249,6 +253,16 @@ ContainerReader::Impl::Impl(const std::filesystem::path& file_path)
   }
   // The same file, whatever its path names by now.
   direct = DirectFile("/proc/self/fd/" + std::to_string(file.get()));
+}
+
+void ContainerReader::Impl::check_identity() const {
+  struct stat opened {};
+  struct stat named {};
+  if (::fstat(file.get(), &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+      opened.st_ino == named.st_ino) {
+    return;
+  }
+  throw Error(ErrorKind::io, path.string() + " was replaced or removed after it had been opened; open it again");
 }
 
 ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents& row,
@@ -319,7 +333,9 @@ std::uint64_t ContainerReader::file_bytes() const { return impl_->file_bytes; }
 
 std::vector<std::uint32_t> ContainerReader::reordering(std::uint64_t mode) const {
   for (const ReorderedMode& reordered : info().reordered) {
-    if (reordered.mode == mode) return read_reordering(path(), reordered, info().shape.at(mode));
+    if (reordered.mode != mode) continue;
+    impl_->check_identity();
+    return read_reordering(path(), reordered, info().shape.at(mode));
   }
   return {};
 }
@@ -339,6 +355,7 @@ std::span<const std::uint64_t> ContainerReader::upper(std::uint64_t chunk) const
 std::vector<std::uint64_t> ContainerReader::label_bytes() const { return impl_->metadata.label_bytes; }
 
 std::vector<Labels> ContainerReader::labels() const {
+  impl_->check_identity();
   return read_container_labels(impl_->path, impl_->metadata.info, impl_->file_bytes);
 }
 

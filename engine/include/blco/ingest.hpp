@@ -152,9 +152,9 @@ struct IngestReport {
 // Data beyond memory_bytes is sorted through packed temporary files: once if the shape is given, twice if it is not or
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.
 // Throws Error: invalid_argument (bad input, naming file and line; an empty tensor; values that are all zero; a shape
-// too small for the input), out_of_memory (naming a budget that suffices), io (another job is writing `output`; a disk
-// is full or would become full), cuda and not_built (sorts_on_gpu without a GPU), cancelled (by `progress`). On an
-// error nothing is left on disk.
+// too small for the input; an output that is also an input), out_of_memory (naming a budget that suffices), io (another
+// job is writing `output`; a disk is full or would become full), cuda and not_built (sorts_on_gpu without a GPU),
+// cancelled (by `progress`). On an error nothing is left on disk.
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                           const IngestOptions& options = {}, const ProgressCallback& progress = {});
 

@@ -14,9 +14,9 @@ namespace blco {
 class MemoryTensor final : public Tensor {
  public:
   // Packs the arrays, which are not needed afterwards. Uses these options: memory_bytes (for everything but the
-  // arrays), threads, duplicates, shape, mode_names, chunk_nnz, device. Throws Error: invalid_argument and
-  // out_of_memory as ingest_coordinates does, also if the GPU does not hold them all; cancelled by `progress` (stages
-  // "read", "sort", "pack").
+  // arrays), threads, duplicates, shape, mode_names, chunk_nnz, sorts_on_gpu, reorder. Throws Error: invalid_argument
+  // and out_of_memory as ingest_coordinates does, also if the GPU does not hold them all; cancelled by `progress`
+  // (stages "read", "sort", "pack").
   explicit MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options = {},
                         const ProgressCallback& progress = {});
   // The same of a table, as ingest_arrow() of <blco/arrow.hpp> takes it; uses its options too, and takes the stream

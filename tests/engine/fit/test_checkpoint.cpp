@@ -50,8 +50,7 @@ class Checkpoint : public testing::Test {
 
   // One thread: then sums run in one order.
   static CpdOptions options(int sweeps) {
-    return {
-        .rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .compute = {.devices = {"cpu"}, .threads = 1}};
+    return {.rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .compute = {.devices = {"cpu"}, .threads = 1}};
   }
 
   CpdModel whole(int sweeps) const { return fit_cpd(tensor_, options(sweeps)); }
@@ -423,6 +422,15 @@ TEST_F(Checkpoint, IsRefusedBeforeTheFitWhereItsPlaceTakesNoFile) {
   nowhere.checkpoint.clear();
   nowhere.output = folder_ / "none" / "model.h5";
   EXPECT_THAT(error_of(nowhere, ErrorKind::io), testing::HasSubstr("none"));
+}
+
+TEST_F(Checkpoint, DoesNotReplaceTheTensor) {
+  CpdOptions own = options(9);
+  own.checkpoint = folder_ / "in.blco";
+  EXPECT_THAT(error_of(own, ErrorKind::invalid_argument), testing::HasSubstr("is also an input"));
+  own.checkpoint.clear();
+  own.compute.trace = folder_ / "in.blco";
+  EXPECT_THAT(error_of(own, ErrorKind::invalid_argument), testing::HasSubstr("is also an input"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <blco/ingest.hpp>
+#include <blco/tensor_file.hpp>
 #include <cmath>
 #include <random>
 
@@ -207,6 +208,21 @@ TEST(Ingest, SummedEventsEqualTheCountedTensor) {
   EXPECT_EQ(events.values, counted.values);
   EXPECT_EQ(ContainerReader(folder / "events.blco").info().reading.duplicates, DuplicatePolicy::sum);
   EXPECT_FALSE(ContainerReader(folder / "counted.blco").info().reading.duplicates);
+}
+
+TEST(Ingest, GivesAnOpenTensorNoLabelsOfAnotherFile) {
+  const TemporaryFolder folder;
+  IngestOptions options;
+  options.columns.modes = {"user"};
+  options.reorder = Reorder::frequency;
+  ingest_files({folder.write("in.csv", "user\nann\nbob\nbob\n")}, folder / "t.blco", options);
+  const TensorFile tensor(folder / "t.blco");
+  const std::vector<Labels> before = tensor.labels();
+
+  ingest_files({folder.write("in.csv", "user\nxim\nyan\n")}, folder / "t.blco", options);
+
+  EXPECT_THROW(tensor.labels(), Error);
+  EXPECT_NE(TensorFile(folder / "t.blco").labels(), before);
 }
 
 TEST(Ingest, RefusesAnOutputThatIsAnInput) {

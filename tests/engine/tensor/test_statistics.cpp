@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <blco/ingest.hpp>
+#include <blco/memory_tensor.hpp>
 #include <blco/statistics.hpp>
 #include <cmath>
 #include <limits>
@@ -217,6 +218,15 @@ TEST(SliceWindows, CoverEveryCoordinateOnce) {
     EXPECT_LE(counters, 8u);
   }
   for (std::size_t n = 0; n < shape.size(); ++n) EXPECT_EQ(seen[n].size(), shape[n]);
+}
+
+TEST(StatisticsOfLongModes, AreRefused) {
+  const std::vector<std::uint64_t> far = {0, std::uint64_t{1} << 63};
+  const std::vector<double> values = {1, 2};
+  const MemoryTensor tensor({.coordinates = {far}, .values = values});
+  const MemoryBudget budget{.host_bytes = std::uint64_t{100} << 20};
+
+  expect_error(ErrorKind::out_of_memory, "more than 4096 passes", [&] { measure_statistics(tensor, budget); });
 }
 
 }  // namespace
