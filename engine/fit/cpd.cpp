@@ -91,7 +91,8 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
-  refuse_own_file(tensor, {options.output, options.checkpoint, options.compute.trace});
+  refuse_inputs_as_outputs({TensorChunks::of(tensor).name()},
+                           {options.output, options.checkpoint, options.compute.trace});
   JobNeeds needs = fit_needs(tensor, start.options, held_bytes);
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, start.options.compute, needs);

@@ -25,6 +25,7 @@
 #include "engine/fit/tucker_job.hpp"
 #include "engine/fit/tucker_ranks.hpp"
 #include "engine/model/model_check.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 
@@ -68,7 +69,8 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
 
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
   const TensorSummary& tensor = given.summary();
-  refuse_own_file(given, {options.output, options.checkpoint, options.compute.trace});
+  refuse_inputs_as_outputs({TensorChunks::of(given).name()},
+                           {options.output, options.checkpoint, options.compute.trace});
   check_computing(1, options.compute);
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(options.max_error >= 0 && options.max_error < 1)) {

@@ -4,7 +4,6 @@
 #include <blco/memory_tensor.hpp>
 #include <filesystem>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +26,7 @@
 #include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/device_run.hpp"
 #include "engine/ingest/sort/external_sort.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
@@ -94,18 +94,6 @@ InputReading decide_reading(const std::vector<std::string>& names, const std::ve
   }
   if (reading.columns == names) reading.columns.clear();
   return reading;
-}
-
-// They would lose what they had.
-void refuse_inputs_as_outputs(std::span<const std::filesystem::path> inputs,
-                              std::initializer_list<std::filesystem::path> outputs) {
-  std::error_code ignored;
-  for (const std::filesystem::path& output : outputs) {
-    for (const std::filesystem::path& input : inputs) {
-      if (!std::filesystem::equivalent(split_hdf5_group(input).first, output, ignored)) continue;
-      refuse("the output " + output.string() + " is also an input; choose another name");
-    }
-  }
 }
 
 void check_options(const IngestOptions& options) {
@@ -437,7 +425,10 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
                           const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
-  refuse_inputs_as_outputs(inputs, {output, options.held_out_to});
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& input : inputs) files.push_back(split_hdf5_group(input).first);
+  for (const auto& labels : options.label_files) files.push_back(labels.file);
+  refuse_inputs_as_outputs(files, {output, options.held_out_to});
   IngestOptions chosen = options;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;

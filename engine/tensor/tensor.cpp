@@ -68,11 +68,14 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
   refuse("'" + word + "' is not a mode of the tensor; its modes are " + list);
 }
 
-void refuse_own_file(const Tensor& tensor, std::initializer_list<std::filesystem::path> outputs) {
+void refuse_inputs_as_outputs(const std::vector<std::filesystem::path>& inputs,
+                              const std::vector<std::filesystem::path>& outputs) {
   std::error_code ignored;
   for (const std::filesystem::path& output : outputs) {
-    if (!std::filesystem::equivalent(TensorChunks::of(tensor).name(), output, ignored)) continue;
-    refuse("the output " + output.string() + " is also an input; choose another name");
+    for (const std::filesystem::path& input : inputs) {
+      if (!std::filesystem::equivalent(input, output, ignored)) continue;
+      refuse("the output " + output.string() + " is also an input; choose another name");
+    }
   }
 }
 

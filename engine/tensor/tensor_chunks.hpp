@@ -3,7 +3,7 @@
 
 #include <blco/tensor.hpp>
 #include <filesystem>
-#include <initializer_list>
+#include <vector>
 
 #include "io/container/chunk_source.hpp"
 
@@ -13,7 +13,8 @@ struct TensorChunks {
   static const ChunkSource& of(const Tensor& tensor) { return *tensor.chunks_; }
 };
 
-// Throws Error{invalid_argument} if one of these outputs is the tensor's own file, which it would replace.
-void refuse_own_file(const Tensor& tensor, std::initializer_list<std::filesystem::path> outputs);
+// Throws Error{invalid_argument} if one of the outputs is an input, which it would replace.
+void refuse_inputs_as_outputs(const std::vector<std::filesystem::path>& inputs,
+                              const std::vector<std::filesystem::path>& outputs);
 
 }  // namespace blco
