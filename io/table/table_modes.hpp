@@ -14,6 +14,7 @@
 #include "io/table/csv_block.hpp"
 #include "io/table/csv_header.hpp"
 #include "io/table/mode_keys.hpp"
+#include "io/text/text_source.hpp"
 
 namespace blco {
 
@@ -22,10 +23,10 @@ struct TableOptions {
   CsvColumns columns;  // by their names in the header
   CsvDialect dialect = {};
   MissingFields missing = {};
-  std::uint64_t skip_lines = 0;                           // of text: before the header, at the start of every file
-  std::size_t block_bytes = std::size_t{256} << 10;       // of text: approximate bytes per batch
-  std::uint64_t window_bytes = std::uint64_t{128} << 20;  // as open_text_source has it
-  std::uint64_t key_bytes = ~std::uint64_t{0};            // memory limit of the keys
+  std::uint64_t skip_lines = 0;                      // of text: before the header, at the start of every file
+  std::size_t block_bytes = std::size_t{256} << 10;  // of text: approximate bytes per batch
+  std::uint64_t window_bytes = most_window_bytes;    // as open_text_source has it
+  std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
   // Of the whole job, and what it has to be for so many bytes of keys; the message names both if they exceed the limit.
   std::uint64_t memory_bytes = 0;
   std::function<std::uint64_t(std::uint64_t key_bytes)> budget_for = {};

@@ -59,8 +59,8 @@ using HeaderFinder = std::function<std::optional<TextPreamble>(std::string_view 
 struct CutOptions {
   std::uint64_t skip_lines = 0;  // at the start of every file
   std::size_t block_bytes = 0;
-  HeaderFinder find_header = {};                          // empty: find_preamble, where no lines are skipped
-  std::uint64_t window_bytes = std::uint64_t{128} << 20;  // as open_text_source has it
+  HeaderFinder find_header = {};                   // empty: find_preamble, where no lines are skipped
+  std::uint64_t window_bytes = most_window_bytes;  // as open_text_source has it
 };
 
 // The block boundaries depend on the input and the options alone.

@@ -221,7 +221,7 @@ class ZstdSource final : public TextSource {
 
   // All levels up to 19 need no more than 8 MiB.
   static constexpr int least_window_log = 23;
-  static constexpr int most_window_log = 27;
+  static constexpr int most_window_log = static_cast<int>(std::bit_width(most_window_bytes)) - 1;
   static int window_log(std::uint64_t bytes) {
     return std::clamp(static_cast<int>(std::bit_width(bytes)) - 1, least_window_log, most_window_log);
   }
@@ -250,8 +250,8 @@ void check_readable(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) throw_system_error("open", file);
   if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + file.string() + ": it is a folder");
-  const bool is_open = is_standard_input(file);
-  if (!is_open && ::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
+  if (is_standard_input(file)) return;  // it is open, whoever may open it again
+  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
 }
 
 std::unique_ptr<TextSource> open_text_source(const fs::path& path, std::uint64_t window_bytes) {

@@ -23,6 +23,9 @@ class TextSource {
   virtual std::uint64_t bytes_read() const = 0;
 };
 
+// The largest window of a zstd stream that is read, whatever the memory.
+inline constexpr std::uint64_t most_window_bytes = std::uint64_t{128} << 20;
+
 // `/dev/stdin`. Opened by that name it would be read from its beginning again, and a socket not at all.
 inline bool is_standard_input(const std::filesystem::path& file) { return file == "/dev/stdin"; }
 
@@ -35,6 +38,6 @@ void check_readable(const std::filesystem::path& file);
 // at most 8 MiB up to level 19, and with --long or --ultra at most `window_bytes`; read() throws
 // Error{invalid_argument} for a larger one.
 std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path,
-                                             std::uint64_t window_bytes = std::uint64_t{128} << 20);
+                                             std::uint64_t window_bytes = most_window_bytes);
 
 }  // namespace blco

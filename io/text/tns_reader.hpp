@@ -13,6 +13,7 @@
 
 #include "blco/executor.hpp"
 #include "io/coordinate_reader.hpp"
+#include "io/text/text_source.hpp"
 
 namespace blco {
 
@@ -21,13 +22,13 @@ using ExplainTable =
     std::function<std::optional<std::string>(std::string_view line, const std::filesystem::path& file)>;
 
 struct TnsOptions {
-  int index_base = 1;                                     // smallest coordinate in the file: 0 or 1
-  std::uint64_t skip_lines = 0;                           // header lines to skip at the start of every file
-  std::size_t block_bytes = std::size_t{512} << 10;       // approximate text per batch
-  ExplainTable explain_table = {};                        // for the message on a table; may be empty
-  int order = 0;                                          // that entries must have; 0: the first line decides
-  std::string order_from = {};                            // what demands that order, for messages
-  std::uint64_t window_bytes = std::uint64_t{128} << 20;  // as open_text_source has it
+  int index_base = 1;                                // smallest coordinate in the file: 0 or 1
+  std::uint64_t skip_lines = 0;                      // header lines to skip at the start of every file
+  std::size_t block_bytes = std::size_t{512} << 10;  // approximate text per batch
+  ExplainTable explain_table = {};                   // for the message on a table; may be empty
+  int order = 0;                                     // that entries must have; 0: the first line decides
+  std::string order_from = {};                       // what demands that order, for messages
+  std::uint64_t window_bytes = most_window_bytes;    // as open_text_source has it
   bool has_values = true;  // false: lines hold coordinates alone, `order` of them, and every value is 1
 };
 

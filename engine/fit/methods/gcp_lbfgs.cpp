@@ -90,7 +90,7 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   const auto rank = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);
   const std::uint64_t scales = needs_apr(tensor, options) ? numbers : 0;
-  // And a block of the objective.
+  // Beside these a block of the objective.
   needs.host_bytes = LbfgsB::bytes(numbers) + (scales + numbers_of_block(options.rank) + rank * rank) * sizeof(double);
   if (visits_zeros(tensor, options)) {
     const TensorLayout layout(tensor.shape);
