@@ -22,10 +22,14 @@ struct Hierarchy {
   std::string controllers;  // "cpu,cpuacct"; empty: version 2
 };
 
+// Whether `wanted` is in a list such as "rw,cpu,cpuacct".
 bool lists(std::string_view list, std::string_view wanted) {
-  std::string text = ",";
-  text.append(list).append(",");
-  return text.find("," + std::string(wanted) + ",") != std::string::npos;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (list.substr(0, end) == wanted) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
 }
 
 std::vector<Hierarchy> find_hierarchies(const fs::path& root) {

@@ -268,8 +268,9 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
                       const StateRows& state_rows, const OutputClaim* claim) {
   check_model(path, model);
   const QuietHdf5 quiet;
-  Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim),
-                    Hdf5Output::few_metadata_bytes + text_bytes(model.mode_names) + text_bytes(model.reading.columns));
+  Hdf5Output output(
+      {path, ErrorKind::io}, TemporaryFile(path, claim),
+      Hdf5Output::few_metadata_bytes + padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns));
   const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
   output.reserve(model_file_bytes(model.shape, model.rank, memory_bytes(model.labels), model.state_matrices.size()) -
                  Hdf5Output::few_metadata_bytes + lists * sizeof(double));

@@ -114,7 +114,7 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
   require(is_finite(model.core) && std::ranges::all_of(model.factors, is_finite), "a number is not finite");
   const QuietHdf5 quiet;
   Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim),
-                    Hdf5Output::few_metadata_bytes + text_bytes(model.mode_names));
+                    Hdf5Output::few_metadata_bytes + padded_text_bytes(model.mode_names));
   output.reserve((numbers + model.fit_history.size()) * sizeof(double) + memory_bytes(model.labels));
   const Hdf5Place& place = output.place();
   const hid_t root = output.root();

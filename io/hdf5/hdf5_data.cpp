@@ -191,7 +191,7 @@ void write_texts(const Hdf5Place& place, hid_t object, const char* name, const s
   write_padded(place, object, name, {values.size()}, values);
 }
 
-std::uint64_t text_bytes(const std::vector<std::string>& values) {
+std::uint64_t padded_text_bytes(const std::vector<std::string>& values) {
   std::size_t longest = 0;
   for (const std::string& value : values) longest = std::max(longest, value.size());
   return values.size() * longest;

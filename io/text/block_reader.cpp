@@ -32,16 +32,12 @@ void end_block(TextBlock& block, std::size_t size) {
   block.text_bytes = size;
 }
 
-// What programs and crashes leave behind the last line. Other control characters are for the parsers.
+// What programs and crashes leave behind the text, in its last line. Other control characters are for the parsers.
 void refuse_tail(std::string_view text, const std::filesystem::path& file) {
-  const auto strip = [&text](std::string_view characters) {
-    text = text.substr(0, text.find_last_not_of(characters) + 1);  // npos + 1 is 0
-  };
-  strip("\r\n");
   const char last = text.empty() ? '\n' : text.back();
   if (last != '\0' && last != '\x1a') return;
-  strip(std::string_view("\0\x1a\r\n", 4));
-  const std::string_view line = text.substr(text.rfind('\n') + 1);
+  std::string_view line = text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
+  line = line.substr(0, line.find_last_not_of(std::string_view("\0\x1a", 2)) + 1);
   if (std::ranges::any_of(line, [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\r'; })) return;
   throw Error(
       ErrorKind::invalid_argument,

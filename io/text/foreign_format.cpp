@@ -63,7 +63,7 @@ std::string explain_packed(const std::string& what, const std::string& command) 
   return "this is " + what + ", which is not read; unpack it into a pipe (" + command + " | blco-ingest - ...)";
 }
 
-bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == '\x7f'; }
+bool is_odd_control(char c) { return (c >= 0 && c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == '\x7f'; }
 
 // "BZh", the size of its blocks, and the first digits of pi.
 bool is_bzip2(std::string_view head) {
@@ -73,7 +73,7 @@ bool is_bzip2(std::string_view head) {
 
 // RFC 1950: deflate with a window of 32 KiB, and the level, of which one looks like text ("x^").
 bool is_zlib(std::string_view head) {
-  if (head.starts_with("x^")) return std::ranges::any_of(head.substr(0, max_text_bytes), is_control);
+  if (head.starts_with("x^")) return std::ranges::any_of(head.substr(0, max_text_bytes), is_odd_control);
   return head.starts_with("x\x01") || head.starts_with("x\x9c") || head.starts_with("x\xda");
 }
 

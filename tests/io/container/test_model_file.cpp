@@ -74,7 +74,7 @@ TEST(ModelFile, IsNoLargerThanWhatIsReserved) {
 
   write_model_file(folder / "model.h5", model, rows, rows);
 
-  const std::uint64_t texts = text_bytes(model.mode_names) + text_bytes(model.reading.columns);
+  const std::uint64_t texts = padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns);
   EXPECT_LE(std::filesystem::file_size(folder / "model.h5"),
             model_file_bytes(model.shape, 1, memory_bytes(model.labels), 3) + texts + 5 * sizeof(double));
 }
