@@ -100,8 +100,10 @@ std::optional<std::string> explain_zip(std::string_view ends) {
   const auto is_array = [](std::string_view name) { return name.ends_with(".npy"); };
   if (names.empty() || std::ranges::any_of(names, is_array)) return std::nullopt;
   const std::string name = quoted_for_message(names.front());
-  return explain_packed("a zip archive of " + name + (names.size() > 1 ? " and others" : ""),
-                        names.size() > 1 ? "unzip -p FILE " + name : "unzip -p FILE");
+  // The directory of a small file lies in both of its ends.
+  const bool has_others = std::ranges::any_of(names, [&](std::string_view other) { return other != names.front(); });
+  return explain_packed("a zip archive of " + name + (has_others ? " and others" : ""),
+                        has_others ? "unzip -p FILE " + name : "unzip -p FILE");
 }
 
 std::string explain_table(const char* name, const std::string& command) {
