@@ -33,19 +33,19 @@ void end_block(TextBlock& block, std::size_t size) {
 }
 
 // What programs and crashes leave behind the text, in its last line. Other control characters are for the parsers.
-void refuse_tail(std::string_view text, const std::filesystem::path& file) {
-  const char last = text.empty() ? '\n' : text.back();
-  if (last != '\0' && last != '\x1a') return;
-  std::string_view line = text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
-  line = line.substr(0, line.find_last_not_of(std::string_view("\0\x1a", 2)) + 1);
-  if (std::ranges::any_of(line, [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\r'; })) return;
-  throw Error(
-      ErrorKind::invalid_argument,
-      file.string() + (last == '\0' ? ": the text ends in NUL bytes, as a file does that was not written to its "
-                                      "end; copy it again, or remove them if they are padding (for example: tr "
-                                      "-d '\\000' <FILE)"
-                                    : ": the text ends in Ctrl-Z, with which DOS programs end a file; remove "
-                                      "it (for example: tr -d '\\032' <FILE)"));
+std::size_t tail_bytes(std::string_view text) {
+  const std::string_view line = text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
+  const std::size_t rest = line.find_last_not_of(std::string_view("\0\x1a", 2)) + 1;
+  const auto is_control = [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\r'; };
+  return std::ranges::any_of(line.substr(0, rest), is_control) ? 0 : line.size() - rest;
+}
+
+const char* explain_tail(char last) {
+  return last == '\0'
+             ? ": the text ends in NUL bytes, as a file does that was not written to its end; copy it again, or "
+               "remove them if they are padding (for example: tr -d '\\000' <FILE)"
+             : ": the text ends in Ctrl-Z, with which DOS programs end a file; remove it (for example: tr -d "
+               "'\\032' <FILE)";
 }
 
 }  // namespace
@@ -85,7 +85,13 @@ std::size_t RowScan::find_end(std::string_view text) {
   return end_;
 }
 
+// Once what lies before the tail has been cut, so that the parser may find fault with it first.
+void BlockCutter::check_tail() const {
+  if (!tail_fault_.empty()) throw Error(ErrorKind::invalid_argument, tail_fault_);
+}
+
 bool BlockCutter::fill(TextBlock& block) {
+  check_tail();
   while (source_ || file_ < files_.size()) {
     block.first_of_file = !source_;
     if (!source_) open_file();
@@ -100,6 +106,7 @@ bool BlockCutter::fill(TextBlock& block) {
       ++file_;
     }
     if (block.text_bytes > 0) return true;
+    check_tail();
   }
   return false;
 }
@@ -172,8 +179,9 @@ bool BlockCutter::fill_from_file(TextBlock& block) {
     while (size < goal) {
       const std::size_t got = source_->read(std::span(text).subspan(size, goal - size));
       if (got == 0) {
-        refuse_tail({text.data(), size}, files_[file_]);
-        end_block(block, size);
+        const std::size_t tail = tail_bytes({text.data(), size});
+        if (tail > 0) tail_fault_ = files_[file_].string() + explain_tail(text[size - 1]);
+        end_block(block, size - tail);
         return true;
       }
       size += got;

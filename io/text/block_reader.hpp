@@ -79,6 +79,7 @@ class BlockCutter {
   void skip_lines();
   bool read_more(std::size_t bytes);
   bool fill_from_file(TextBlock& block);
+  void check_tail() const;
 
   const std::vector<std::filesystem::path>& files_;
   CutOptions options_;
@@ -87,6 +88,7 @@ class BlockCutter {
   std::vector<char> carry_;  // text of the file after the last block
   std::uint64_t skipped_lines_ = 0;
   std::uint64_t earlier_bytes_ = 0;  // of earlier files
+  std::string tail_fault_;           // what the text of a file ends in; empty: nothing odd
   std::deque<TextPreamble> preambles_;
 };
 
