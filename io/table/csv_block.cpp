@@ -176,6 +176,12 @@ class CsvParser {
     if (form_.keeps_places) block_.row_begins.reserve(room);
   }
 
+  bool lacks(std::size_t column, std::string_view field) const {
+    if (is_trimmed_[column]) field = trimmed(field);
+    const std::vector<std::string>& words = form_.missing.words;
+    return is_missing(field) || (!words.empty() && std::ranges::find(words, field) != words.end());
+  }
+
   // `place` is in the line to be named. Unquoting before it has changed no line break.
   void fail(const char* place, const std::string& what) {
     const auto line = static_cast<std::uint64_t>(std::count(static_cast<const char*>(begin_), place, '\n'));
@@ -208,7 +214,7 @@ class CsvParser {
       const FieldFault fault = take_field(at, end_, separator, ends_, field);
       if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault);
       if (roles[column] != CsvForm::unused) {
-        has_missing |= is_missing(is_trimmed_[column] ? trimmed(field) : field);
+        has_missing |= lacks(column, field);
         *used++ = field;
       }
       if (*at != separator) {
@@ -242,7 +248,7 @@ class CsvParser {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const int role = form_.roles[used_[i]];
       const bool is_value = role == CsvForm::value;
-      if (!is_missing(is_trimmed_[used_[i]] ? trimmed(fields_[i]) : fields_[i])) continue;
+      if (!lacks(used_[i], fields_[i])) continue;
       if (!form_.missing.are_accepted) {
         fail_missing(used_[i], fields_[i]);
         return false;
@@ -280,7 +286,7 @@ class CsvParser {
 
   // For all modes of the column, of which `mode` is the first.
   void take_key(std::size_t column, std::size_t mode, std::string_view field, std::uint32_t* row) {
-    const bool is_replaced = replaces_missing_ && is_missing(is_trimmed_[column] ? trimmed(field) : field);
+    const bool is_replaced = replaces_missing_ && lacks(column, field);
     for (;;) {
       const ComputedForm& reading = form_.readings[mode];
       std::uint64_t word = 0;
@@ -306,9 +312,15 @@ class CsvParser {
       ++column;
     }
     if (static_cast<std::size_t>(at - row_begin_) > max_tns_line_bytes) return fail_long_row();
+    const bool is_longer = column + 1 > form_.names.size();
+    const bool ends_in_separator = is_longer ? at[-1] == form_.separator : form_.names.back().empty();
     fail(row_begin_, std::to_string(column + 1) + (column == 0 ? " field" : " fields") + ", but the header has " +
                          std::to_string(form_.names.size()) + (form_.names.size() == 1 ? " column" : " columns") +
-                         "; give every row one field per column, and quote fields that contain the separator");
+                         (ends_in_separator ? std::string("; ") + (is_longer ? "the row" : "the header") +
+                                                  " ends in a separator, which begins one more: remove it, or give "
+                                                  "all lines one"
+                                            : "; give every row one field per column, and quote fields that contain "
+                                              "the separator"));
   }
 
   char* begin_;

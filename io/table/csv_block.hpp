@@ -17,6 +17,7 @@ namespace blco {
 struct MissingFields {
   bool are_accepted = false;  // false: such a row is refused
   std::string key;            // in place of a missing key; empty: its row is left out, as with a missing value
+  std::vector<std::string> words = {};  // that mean a missing field, beside those of is_missing
 };
 
 // The meaning of each column; the same for all blocks of a file.

@@ -55,9 +55,11 @@ bool is_no_number(std::string_view field) {
 // Returns an empty text if the coordinate is acceptable.
 std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
   const int index_base = place.index_base;
-  if (all_digits(field)) {
-    std::uint64_t value = 0;
-    const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
+  const std::optional<std::uint64_t> real = all_digits(field) ? std::nullopt : whole_of_real(field);
+  if (all_digits(field) || real) {
+    std::uint64_t value = real.value_or(0);
+    std::from_chars_result result{};
+    if (!real) result = std::from_chars(field.data(), field.data() + field.size(), value);
     if (result.ec == std::errc{} && value == 0 && index_base == 1) {
       return std::string("is 0, but coordinates start at 1; ") +
              (place.is_base_fixed ? "correct the line"
@@ -73,7 +75,7 @@ std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
     return "is negative; coordinates start at " + std::to_string(index_base);
   double value = 0;
   if (field.starts_with('+') || parse_tns_value(field, value) == TnsValueFault::none) {
-    return "is not a plain integer; write coordinates in digits only";
+    return "is not a whole number in plain digits, nor a real that is one; correct it";
   }
   return "is not a number; coordinates are integers, so replace the names of this mode by numbers";
 }
@@ -133,10 +135,13 @@ std::string control_fault(std::string_view line) {
 }
 
 std::string fault_of(std::string_view line, const TnsPlace& place) {
-  if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
   const bool is_first = place.line == 1;
-  if (is_first || (place.first_of_file && place.order == 0)) {
+  const bool may_be_no_text = is_first || (place.first_of_file && place.order == 0);
+  if (may_be_no_text) {
     if (auto foreign = explain_foreign_format(line)) return *foreign;
+  }
+  if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
+  if (may_be_no_text) {
     if (place.explain_table) {
       if (auto table = place.explain_table(line, place.file)) return *table;
     }

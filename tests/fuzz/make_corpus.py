@@ -20,6 +20,7 @@ def text_inputs():
     yield b"\x02" + b"a header\n" + plain
     yield b"\x00" + b"sptensor\n3\n4 5 6\n2\n1 2 3 1.5\n4 5 6 2\n"
     yield b"\x00" + b"3\n4 5 6\n1 2 3 1.5\n4 5 6 2\n"
+    yield b"\x00" + b"# extended\n3 2\n4 5 6\n1 2 3 1.5\n4.0e+00 5. 6 2\n"
     yield b"\x00" + gzip.compress(plain, mtime=0)
     yield b"\x00" + gzip.compress(plain, mtime=0) + gzip.compress(b"1 2 3 4\n", mtime=0) + bytes(16)
     # A zstd frame of one raw block.

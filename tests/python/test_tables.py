@@ -226,6 +226,7 @@ def test_memory_of_tables_is_given_back(tmp_path):
 @pytest.mark.parametrize(("options", "message"), [
     ({"modes": ["who"], "separator": ";"}, "`separator` is about files of text; leave it out"),
     ({"modes": ["who"], "index_base": 0}, "`index_base` is about files of text; leave it out"),
+    ({"modes": ["who"], "null": "?"}, "`null` is about files of text; leave it out"),
     ({"modes": ["who"], "labels": {"who": "names.txt"}}, "`labels` does not apply to a table"),
     ({"modes": ["who"], "labels_from": "absent.blco"}, "absent.blco"),
     ({"modes": ["who"], "skip_unknown": True}, "`skip_unknown` requires `labels_from`"),

@@ -179,8 +179,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "INPUT", [&](const std::string& name) { arguments.inputs.push_back(cli::parse_input(name)); },
       {"",
        "One or more files that together, in this order, hold one tensor. Each is text, plain or compressed with "
-       "gzip or zstd: FROSTT (.tns, also with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a "
-       "header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
+       "gzip or zstd: FROSTT (.tns, also extended, or with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV "
+       "with a header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
        "NumPy archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
        cli::required},
       cli::Takes::words);

@@ -60,6 +60,12 @@ void add_table_options(CommandLine& line, ColumnOptions& columns, const OptionTe
             "For CSV: what to do with rows that lack a key or a value (an empty field, NA, NaN, null and the like): "
             "stop, leave them out, or make any other word the key of all that lack one",
             "error"});
+  line.add("--null", columns.null_words, parse_names,
+           {"WORDS", "For CSV: further fields that mean a missing one, such as '\\N' or '?'"});
+  line.add(
+      "--columns", columns.names, parse_names,
+      {"NAMES",
+       "For CSV without a line of column names: the names of all its columns, in their order; every line is a row"});
 }
 
 }  // namespace blco::cli

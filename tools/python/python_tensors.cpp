@@ -46,6 +46,8 @@ void read_columns(Keywords& words, ColumnOptions& columns) {
     columns.missing = Missing::key;
     columns.missing_key = missing;
   }
+  words.take("null", columns.null_words);
+  words.take("columns", columns.names);
   words.take("labels_from", columns.labels_from);
   words.take("skip_unknown", columns.skip_unknown);
 }

@@ -46,7 +46,9 @@ struct ColumnOptions {
   char separator = 0;                   // 0: tab for .tsv, else comma, tab or semicolon, guessed from each header
   char decimal = '.';                   // of values: a dot or a comma
   Missing missing = Missing::error;
-  std::string missing_key = {};  // for Missing::key
+  std::string missing_key = {};              // for Missing::key
+  std::vector<std::string> null_words = {};  // of text: fields that mean a missing one, besides those above
+  std::vector<std::string> names = {};  // of text without a line of names: those of its columns; line 1 is a row then
   std::filesystem::path labels_from =
       {};  // a container or model whose labels keep their numbers, and whose bins are taken; or empty
   bool skip_unknown = false;  // leaves out rows with keys that labels_from does not have; else they get new numbers
@@ -141,7 +143,8 @@ struct IngestReport {
 // are one of:
 // - delimited text with a header (CSV), where options.columns.modes names columns; shape, index_base and label_files
 //   must then be left at their defaults;
-// - FROSTT text (.tns), with or without a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx);
+// - FROSTT text (.tns), with or without a header of GenTen, ParTI or extended FROSTT, or Matrix Market coordinate text
+//   (.mtx);
 // - coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz), HDF5 files or groups
 //   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or

@@ -75,6 +75,42 @@ TEST_F(CsvText, NumbersKeysByFirstAppearance) {
   EXPECT_THAT(table.shape, ElementsAre(2, 2));
 }
 
+TEST_F(CsvText, TakesNamesFromOutsideWhereNoLineHasThem) {
+  TableOptions options = user_item_count;
+  options.columns.names = {"user", "item", "count"};
+  const Table expected = read("user,item,count\nbob,7,2\nann,8,3\n");
+
+  EXPECT_EQ(read("bob,7,2\nann,8,3\n", options), expected);
+  EXPECT_EQ(read("\xef\xbb\xbf\n\"bob\";7;2\nann;8;3", options), expected);
+  // The comma is most frequent, but makes another number of columns.
+  EXPECT_EQ(read("a,b,c,d;7;2\n", options).labels[0], std::vector<std::string>{"a,b,c,d"});
+  EXPECT_THAT(refused("bob,7,2\nann,8,x\n", options), HasSubstr(place(2)));
+  EXPECT_THAT(refused("bob,7\n", options), HasSubstr("has 2 fields, but `columns.names` names 3"));
+}
+
+// A header of numbers is data, unless they count up as where columns have no other names.
+TEST_F(CsvText, RefusesARowOfNumbersAsNames) {
+  const auto of = [](std::vector<std::string> modes) { return TableOptions{.columns = {std::move(modes), ""}}; };
+
+  EXPECT_THAT(refused("196,242\n186,302\n", of({"196", "242"})), HasSubstr(place(1) + " looks like data"));
+  EXPECT_EQ(read("0,1\n186,302\n", of({"0", "1"})).rows.size(), 1U);
+  EXPECT_EQ(read("2019,2020,2021\n1,2,3\n", of({"2019", "2021"})).rows.size(), 1U);
+  EXPECT_EQ(read("user,0\nann,3\n", of({"user", "0"})).rows.size(), 1U);
+}
+
+TEST_F(CsvText, TakesFurtherWordsForMissingFields) {
+  TableOptions options = user_item_count;
+  options.missing = {true, "none", {"\\N", "?"}};
+  const Table table = read("user,item,count\n\\N,?,1\nNA,x,2\nann,\"?\",3\nann,x, ? \n?x,x,4\n", options);
+
+  EXPECT_THAT(table.rows, ElementsAre(ElementsAre(0, 0), ElementsAre(0, 1), ElementsAre(1, 0), ElementsAre(2, 1)));
+  EXPECT_THAT(table.labels, ElementsAre(ElementsAre("none", "ann", "?x"), ElementsAre("none", "x")));
+  options.missing.key.clear();
+  EXPECT_THAT(read("user,item,count\n\\N,x,1\nann,x,2\n", options).values, ElementsAre(2));
+  options.missing.are_accepted = false;
+  EXPECT_THAT(refused("user,item,count\nann,x,1\n\\N,x,1\n", options), HasSubstr(place(3)));
+}
+
 TEST_F(CsvText, TakesQuotesLineEndsMarkAndBlankLines) {
   const Table plain = read("user,item,count\na \"b\",x;y,1\n");
   const Table quoted = read("\xef\xbb\xbf\r\n\"user\",\"item\",count\r\n\r\n\"a \"\"b\"\"\",\"x;y\",\"1\"\r\n\n");

@@ -56,6 +56,8 @@ KEYWORDS = {
     "label_files": "labels",
     "max_error": "error",
     "memory_bytes": "memory",
+    "names": "columns",
+    "null_words": "null",
     "sampled_zeros": "samples",
     "sorts_on_gpu": "devices",
     "temporary_directory": "tmp",
