@@ -1,7 +1,9 @@
 // Reads datasets of coordinates and values by hyperslabs.
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -246,6 +248,16 @@ class Hdf5CooSource final : public CooSource {
 };
 
 }  // namespace
+
+bool has_hdf5_superblock(const fs::path& path) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, signature.size()> found{};
+  for (std::streamoff at = 0; file.seekg(at) && file.read(found.data(), found.size()); at = at == 0 ? 512 : 2 * at) {
+    if (std::string_view(found.data(), found.size()) == signature) return true;
+  }
+  return false;
+}
 
 std::pair<fs::path, std::string> split_hdf5_group(const fs::path& input) {
   const std::string name = input.string();

@@ -21,7 +21,6 @@
 #include "io/arrays/coo_reader.hpp"
 #include "io/arrow/arrow_reader.hpp"
 #include "io/container/model_file.hpp"
-#include "io/hdf5/hdf5_handle.hpp"
 #include "io/table/csv_header.hpp"
 #include "io/table/csv_reader.hpp"
 #include "io/table/key_dictionary.hpp"
