@@ -45,8 +45,8 @@ def same_in_all_units(bench):
             models = {}
             for unit in units:
                 given = [str(option).replace("{unit}", repr(0.1 * 2.0**unit)) for option in options]
-                models[unit], output = bench.fit(tensors[unit], "--rank", 2, "--sweeps", 6, "--threads", 1, "--precision",
-                                                 precision, *given)
+                models[unit], output = bench.fit(tensors[unit], "--rank", 2, "--sweeps", 6, "--threads", 1,
+                                                 "--precision", precision, *given)
                 shares = re.findall(r"explains ([0-9.]+)%", output)
                 bench.holds(f"{name}, {precision}, unit 2^{unit}: no share above 100%",
                             all(float(share) <= 100 for share in shares))
@@ -113,7 +113,8 @@ def no_worse_than_the_start(bench):
                           ("poisson", ["--method", "gcp", "--loss", "poisson"])):
         model, _ = bench.fit(tensor, "--init", start, "--sweeps", 1, "--threads", 1, *options)
         error = np.linalg.norm(dense_model([model.factors[0] * model.weights, *model.factors[1:]]) - tensor.array)
-        bench.holds(f"{name} from the exact model: an error of {error:.1e}", error <= 1e-5 * np.linalg.norm(tensor.array))
+        bench.holds(f"{name} from the exact model: an error of {error:.1e}",
+                    error <= 1e-5 * np.linalg.norm(tensor.array))
 
 
 def poisson_objective(model, coordinates, values, rank):
@@ -138,8 +139,8 @@ def poisson_of_low_densities(bench):
         with open(f"{name}.tns", "w", encoding="ascii") as file:
             for place, value in zip(zip(*coordinates), values):
                 file.write(" ".join(str(i + 1) for i in place) + f" {value}\n")
-        bench.commands.run("blco-ingest", f"{name}.tns", "-o", f"{name}.blco", "--shape", "x".join([str(length)] * order),
-                           "--quiet")
+        bench.commands.run("blco-ingest", f"{name}.tns", "-o", f"{name}.blco", "--shape",
+                           "x".join([str(length)] * order), "--quiet")
         tensor = SmallTensor.__new__(SmallTensor)
         tensor.container = f"{name}.blco"
         what = f"poisson, {nnz} of {length}^{order} cells"
