@@ -10,6 +10,7 @@
 #include "blco/refuse.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
+#include "io/hdf5/dataset_read.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_output.hpp"
 
@@ -260,7 +261,7 @@ std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64
                                std::uint64_t state_matrices) {
   std::uint64_t numbers = rank;
   for (const std::uint64_t length : shape) numbers += (1 + state_matrices) * length * rank;
-  return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
+  return numbers * sizeof(double) + label_bytes + Hdf5Output::few_metadata_bytes;
 }
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors,
@@ -278,10 +279,12 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
                       const StateRows& state_rows, const OutputClaim* claim) {
   check_model(path, model);
   const QuietHdf5 quiet;
-  Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
+  Hdf5Output output(
+      {path, ErrorKind::io}, TemporaryFile(path, claim),
+      Hdf5Output::few_metadata_bytes + padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns));
   const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
   output.reserve(model_file_bytes(model.shape, model.rank, memory_bytes(model.labels), model.state_matrices.size()) -
-                 Hdf5Output::metadata_bytes + lists * sizeof(double));
+                 Hdf5Output::few_metadata_bytes + lists * sizeof(double));
   write_contents(output.place(), output.root(), model, factor_rows, state_rows);
   output.publish();
 }
@@ -327,8 +330,7 @@ void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const s
                                         const FactorRowsSink& sink) const {
   for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
     const Selection rows(place, dataset, {first, 0}, {block.size() / header.rank, header.rank}, name);
-    checked(H5Dread(dataset, number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
-            place, "cannot read", name);
+    read_from_dataset(place, dataset, number_type<double>(), rows.memory.get(), rows.file.get(), block.data(), name);
     require_finite(place, block, name, header.rank, first);
     sink(mode, first, block);
   });

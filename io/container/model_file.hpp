@@ -45,7 +45,7 @@ struct ModelFile {
   std::vector<std::string> state_matrices;
 };
 
-// The space that is reserved on the disk before a model is written, but for a few KiB and 8 bytes per sweep.
+// The space that is reserved on the disk before a model is written, but for its texts and 8 bytes per sweep.
 // `label_bytes` is the memory of all labels.
 std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes,
                                std::uint64_t state_matrices = 0);

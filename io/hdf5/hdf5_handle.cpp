@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <fstream>
 
 #include "blco/refuse.hpp"
 #include "io/file/file_descriptor.hpp"
@@ -110,6 +111,16 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
   checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose, place,
              "cannot create the file");
+}
+
+bool has_hdf5_superblock(const std::filesystem::path& path) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, signature.size()> found{};
+  for (std::streamoff at = 0; file.seekg(at) && file.read(found.data(), found.size()); at = at == 0 ? 512 : 2 * at) {
+    if (std::string_view(found.data(), found.size()) == signature) return true;
+  }
+  return false;
 }
 
 Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size) {

@@ -88,6 +88,10 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type);
 // file lock, so that equal contents give equal bytes.
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path);
 
+// Whether a file that can be read begins with HDF5's superblock, or has one behind a user block, as those of MATLAB do:
+// at 512, 1024, 2048, ...
+bool has_hdf5_superblock(const std::filesystem::path& path);
+
 // Opens place.path for reading, without a file lock, after reading all that its trailer covers; may set its size.
 // Throws Error: io (cannot be read), invalid_argument (empty, not HDF5), corrupt (the trailer's checksum fails, or HDF5
 // does not accept the file).

@@ -145,6 +145,19 @@ def check_hdf5(checker, folder):
         for n in range(4):
             group[f"coords/{n}"] = coordinates[n].astype("u4")
     checker.check("hdf5 group of lists", [f"{path}:/deep/er"], coordinates, values, np.array(SHAPE) * 2)
+    # As MATLAB writes them: all numbers are doubles, lists are matrices of one row or column, behind a block of text.
+    small, numbers = make_tensor(700, (50, 40, 30))
+    for block, turn in itertools.product((512, 4096), (np.atleast_2d, lambda array: np.atleast_2d(array).T)):
+        with h5py.File(path, "w", userblock_size=block) as file:
+            file["coords"], file["values"] = small.astype("f8"), turn(numbers)
+            file["shape"] = turn(np.array([60.0, 40, 30]))
+        path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(128) + path.read_bytes()[128:])
+        checker.check(f"matlab, {block}", [path], small, numbers, (60, 40, 30))
+        with h5py.File(path, "w", userblock_size=block) as file:
+            file["values"] = turn(numbers)
+            for n in range(3):
+                file[f"mode{n}"] = turn(small[n].astype("f4"))
+        checker.check(f"matlab, lists, {block}", [path], small, numbers)
 
 
 MAKE_DUPLICATES = """
