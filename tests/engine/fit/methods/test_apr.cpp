@@ -331,7 +331,7 @@ TEST_F(AprBudgets, AFitThatIsCancelledAnywhereInASweepIsNoWorseThanBefore) {
     ProgressMeter every_chunk(options.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), options);
     Job job(tensor_, options.compute, fit_needs(tensor_, options));
-    const ConstantModel constant = check_entries(tensor_, options, every_chunk);
+    const ConstantModel constant = check_entries(tensor_, options, 0, every_chunk);
     const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_chunk), every_chunk, constant).run();
 
     EXPECT_EQ(model.objective_history[0], whole.objective_history[0]);
