@@ -42,7 +42,7 @@ struct TnsPlace {
   std::string order_from;      // what decided the order, "line 1 of a.tns"
   bool has_values = true;
   ExplainTable explain_table = {};  // may be empty
-  bool may_follow_shape = false;    // it follows the first line of all, which has whole numbers alone
+  bool may_follow_shape = false;    // it follows the line of order_from, which has whole numbers alone
 };
 
 bool all_digits(std::string_view field) {
@@ -222,7 +222,7 @@ class TnsReader final : public BlockReader<Block> {
 
   std::vector<std::string> notes() const override {
     if (shape_lines_ == 0) return {};
-    return {"line " + std::to_string(shape_line_) + " of " + files()[shape_line_file_].string() +
+    return {name_of_line(shape_line_, shape_line_file_) +
             (shape_lines_ > 1 ? " (the first of " + std::to_string(shape_lines_) + " such files)" : "") +
             " has the largest coordinate of each mode, and the number of the other entries as its value; if it is a "
             "header, leave it out with " +
@@ -237,10 +237,14 @@ class TnsReader final : public BlockReader<Block> {
       seen += entries_of(text.substr(0, end));
       text.remove_prefix(end + 1);
     }
-    return "line " + std::to_string(line) + " of " + files()[delivered_->file].string();
+    return name_of_line(line, delivered_->file);
   }
 
  private:
+  std::string name_of_line(std::uint64_t line, std::size_t file) const {
+    return "line " + std::to_string(line) + " of " + files()[file].string();
+  }
+
   void parse(Block& block) const override {
     const TextPreamble& preamble = *block.preamble;
     const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
@@ -259,6 +263,10 @@ class TnsReader final : public BlockReader<Block> {
   bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) start_file(block);
     const TnsBlock& result = block.result;
+    if (result.first && first_line_ == 0) {
+      first_line_ = lines_before_ + result.first->number + 1;
+      has_whole_numbers_ = is_whole_numbers(result.first->text);
+    }
     // A block is parsed before the order of earlier blocks is known.
     if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
     if (result.failed) refuse_failed(block);
@@ -267,7 +275,7 @@ class TnsReader final : public BlockReader<Block> {
     delivered_lines_ = lines_before_;
     lines_before_ += result.line_count;
     if (result.batch.count() == 0) return false;
-    see_extent(result);
+    see_extent(result.batch);
     file_entries_ += result.batch.count();
     batch = std::move(block.result.batch);
     if (preamble_->symmetry != Symmetry::none) batch = mirror(batch, preamble_->symmetry);
@@ -275,13 +283,11 @@ class TnsReader final : public BlockReader<Block> {
   }
 
   // A shape, and the number of entries, above the entries of a file look like one of them.
-  void see_extent(const TnsBlock& result) {
-    const CoordinateBatch& batch = result.batch;
+  void see_extent(const CoordinateBatch& batch) {
     if (file_entries_ == 0) {
       first_.clear();
       for (int n = 0; n < batch.order; ++n) first_.push_back(batch.coordinate(0, n));
       first_value_ = batch.values[0];
-      first_line_ = delivered_lines_ + result.first->number + 1;
       upper_ = batch.upper;
     }
     std::ranges::transform(upper_, batch.upper, upper_.begin(), [](auto a, auto b) { return std::max(a, b); });
@@ -304,6 +310,7 @@ class TnsReader final : public BlockReader<Block> {
     file_ = block.file;
     lines_before_ = block.skipped_lines;
     file_entries_ = 0;
+    first_line_ = 0;
     preamble_ = block.preamble;
     format_ = preamble_->format;
     if (preamble_->counts_from_one && options_.index_base != 1) {
@@ -337,7 +344,7 @@ class TnsReader final : public BlockReader<Block> {
 
   void fix_order(const Block& block, const TnsLine& line, int order) {
     order_ = order;
-    order_from_ = "line " + std::to_string(lines_before_ + line.number + 1) + " of " + files()[block.file].string();
+    order_from_ = name_of_line(lines_before_ + line.number + 1, block.file);
   }
 
   [[noreturn]] void refuse_failed(const Block& block) {
@@ -350,9 +357,9 @@ class TnsReader final : public BlockReader<Block> {
   }
 
   [[noreturn]] void refuse(const Block& block, const TnsLine& line) const {
-    const std::optional<TnsLine>& first = block.result.first;
+    const std::uint64_t line_number = lines_before_ + line.number + 1;
     const TnsPlace place = {.file = files()[block.file],
-                            .line = lines_before_ + line.number + 1,
+                            .line = line_number,
                             .first_of_file = file_entries_ == 0,
                             .index_base = options_.index_base,
                             .is_base_fixed = preamble_->counts_from_one,
@@ -360,10 +367,9 @@ class TnsReader final : public BlockReader<Block> {
                             .order_from = order_from_,
                             .has_values = preamble_->has_values && options_.has_values,
                             .explain_table = options_.explain_table,
-                            .may_follow_shape = options_.order == 0 && preamble_->shape.empty() && first &&
-                                                first->number + 1 == line.number && is_whole_numbers(first->text)};
-    throw Error(ErrorKind::invalid_argument, "line " + std::to_string(place.line) + " of " + place.file.string() +
-                                                 ": " + fault_of(line.text, place));
+                            .may_follow_shape = has_whole_numbers_ && line_number == first_line_ + 1 &&
+                                                order_from_ == name_of_line(first_line_, block.file)};
+    throw Error(ErrorKind::invalid_argument, name_of_line(place.line, block.file) + ": " + fault_of(line.text, place));
   }
 
   TnsOptions options_;
@@ -380,7 +386,8 @@ class TnsReader final : public BlockReader<Block> {
   std::size_t shape_file_ = 0;
   std::vector<std::uint64_t> first_;  // coordinates of the first entry of the file
   double first_value_ = 0;
-  std::uint64_t first_line_ = 0;
+  std::uint64_t first_line_ = 0;      // of the file, with an entry; 0: none yet
+  bool has_whole_numbers_ = false;    // it has these alone
   std::vector<std::uint64_t> upper_;  // of the file so far
   std::uint64_t shape_lines_ = 0;     // first lines that may be shapes
   std::uint64_t shape_line_ = 0;      // the first of them

@@ -99,6 +99,7 @@ TEST_F(TnsText, AFirstLineThatMayBeAShapeIsNamedWhereTheNextHasAnotherLength) {
   const std::string remedy = "; if " + place(1) + " is a shape, give `skip_lines = 1`";
 
   EXPECT_THAT(refused("5 5 2\n1 1 1 3\n"), testing::EndsWith("then a value" + remedy));
+  EXPECT_THAT(refused("5 5 2\n1 1 1 3\n", {.block_bytes = 1}), testing::EndsWith("then a value" + remedy));
   EXPECT_THAT(refused("5 5 2 1\n1 1 3\n"), testing::EndsWith("then a value" + remedy));
   EXPECT_THAT(refused("5 5 2.5\n1 1 1 3\n"), testing::EndsWith("then a value"));
   EXPECT_THAT(refused("5 5 2\n1 1 1\n1 1 1 3\n"), testing::EndsWith("then a value"));
