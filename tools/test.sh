@@ -100,9 +100,9 @@ quick=(-DBLCO_QUICK_TESTS=ON "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -fno-sanitize
 few_backends='-*/reference_*:*/host2_*'
 
 # Under ThreadSanitizer, moreover: tests of one thread or of what is computed on one only, and of one loop in every
-# precision.
+# precision or for every processor.
 without_threads="$few_backends:*/host1_*:*_f32*:*_mixed*:*OneThread*:*1_thread*:*Reference*:*SummedEvents*:*FittedShape*"
-without_threads+=':*InAFile*:*HaveAKey*:*RealTensors*'
+without_threads+=':*InAFile*:*HaveAKey*:*RealTensors*:*OnEveryInstructionSet*'
 
 run_part() {
   case $1 in
