@@ -15,8 +15,28 @@ if [ ! -f "$build/CMakeCache.txt" ]; then
   options=(-DBLCO_TESTS=OFF '-DCMAKE_CXX_FLAGS=-march=native -ffp-contract=off -w' -DCMAKE_CUDA_ARCHITECTURES=80)
   [ -e /dev/nvidiactl ] || command -v nvidia-smi >/dev/null || options+=(-DBLCO_CUDA=OFF)
 fi
-cmake --preset release -B "$build" ${options[@]+"${options[@]}"}
-cmake --build "$build" -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd blco_frame_filter blco_zstd_filter
+
+# What a command prints goes into the log. A terminal shows how many of Ninja's steps are done.
+log=build/demo.log
+mkdir -p build && : >"$log"
+logged() {
+  if [ -t 2 ]; then
+    "$@" 2>&1 | tee -a "$log" | sed -u -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2/p' |
+      while read -r count; do printf '\r%s ' "$count" >&2; done
+  else
+    "$@" >>"$log" 2>&1
+  fi
+}
+echo "Building blco: about three minutes on two cores, the first time (log: $PWD/$log)" >&2
+if ! logged cmake --preset release -B "$build" ${options[@]+"${options[@]}"} ||
+  ! logged cmake --build "$build" -j"$(nproc)" \
+    --target blco-gen blco-ingest blco-info blco-cpd blco_frame_filter blco_zstd_filter; then
+  printf '\n' >&2
+  tail -n 20 "$log" >&2
+  echo "blco could not be built; $PWD/$log has all that was said" >&2
+  exit 1
+fi
+[ ! -t 2 ] || printf '\r\033[K' >&2
 
 bin=$build/bin
 work=build/demo/data

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that blco is built from; with --tests, those of its tests too; with --wheel, what unpacks
-# Debian's source packages. Quiet when all are there.
+# Debian's source packages. Quiet when all are there; else one line, and a log of what the package manager says.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ ninja-build cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev
           libfmt-dev nlohmann-json3-dev)
@@ -37,6 +38,13 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
   as_root=(sudo)
 fi
-echo "Installing ${missing[*]}" >&2
-"${as_root[@]}" apt-get -qq update || echo "apt-get update failed; trying with the package lists at hand" >&2
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}" >&2
+log=build/packages.log
+mkdir -p build
+echo "Installing ${#missing[@]} Debian packages, which takes a minute or two (log: $PWD/$log): ${missing[*]}" >&2
+install="${as_root[*]} env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300"
+{ $install update || echo "The package lists could not be updated; those at hand are used."; } >"$log" 2>&1
+if ! $install install --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null; then
+  tail -n 5 "$log" >&2
+  echo "The packages could not be installed; $PWD/$log has all that the package manager said" >&2
+  exit 1
+fi

@@ -249,7 +249,7 @@ class Hdf5CooSource final : public CooSource {
 
 }  // namespace
 
-bool has_hdf5_superblock(const std::filesystem::path& path) {
+bool has_hdf5_superblock(const fs::path& path) {
   constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
   std::ifstream file(path, std::ios::binary);
   std::array<char, signature.size()> found{};

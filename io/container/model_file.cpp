@@ -22,6 +22,7 @@ constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
 constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 constexpr std::uint64_t max_state_numbers = std::uint64_t{1} << 20;
+constexpr double max_value_exponent = 1100;  // doubles have none beyond
 constexpr std::uint64_t max_state_matrices = 16;
 
 using Factors = std::span<const std::vector<double>>;
@@ -83,6 +84,9 @@ void write_state(const Hdf5Place& place, hid_t root, const ModelFile& model, con
   if (model.state_numbers.empty() && model.state_matrices.empty()) return;
   const Hdf5Id state = create_group(place, root, "state");
   if (!model.state_matrices.empty()) write_texts(place, state.get(), "matrices", model.state_matrices);
+  if (model.value_exponent != 0) {
+    write_attribute(place, state.get(), "value_exponent", static_cast<double>(model.value_exponent));
+  }
   if (!model.state_numbers.empty()) {
     write_dataset<double>(place, state.get(), "numbers", {model.state_numbers.size()}, model.state_numbers);
   }
@@ -236,6 +240,13 @@ std::vector<std::vector<Hdf5Id>> open_state(const Hdf5Place& place, hid_t root, 
   const Hdf5Id state = own(H5Gopen2(root, "state", H5P_DEFAULT), H5Gclose, place, "cannot open the group state");
   model.state_numbers = read_list(place, root, "state/numbers", max_state_numbers, file_bytes);
   if (model.state_numbers.empty()) fail_at(place, "the list state/numbers is missing");
+  if (has_attribute(place, state.get(), "value_exponent")) {
+    const double exponent = read_real(place, state.get(), "value_exponent");
+    if (!(std::abs(exponent) <= max_value_exponent && exponent == std::trunc(exponent))) {
+      fail_at(place, "the attribute value_exponent of state is no whole number from -1100 to 1100");
+    }
+    model.value_exponent = static_cast<int>(exponent);
+  }
   if (!has_attribute(place, state.get(), "matrices")) return matrices;
   model.state_matrices = read_texts(place, state.get(), "matrices", max_state_matrices, max_word_bytes);
   for (const std::string& name : model.state_matrices) {

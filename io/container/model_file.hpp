@@ -40,6 +40,7 @@ struct ModelFile {
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
   // What a checkpoint keeps for the method. Matrices by name; their rows are written and read apart.
+  int value_exponent = 0;  // its state is of values divided by 2 to the power of this
   std::vector<double> state_numbers;
   std::vector<std::string> state_matrices;
 };

@@ -130,6 +130,7 @@ class CsvParser {
     keys_.assign(static_cast<std::size_t>(form.order), LocalKeys(census.is_ascii));
     block_.batch.order = form.order;
     block_.skipped.resize(static_cast<std::size_t>(form.order) + 1);
+    block_.times.resize(static_cast<std::size_t>(form.order));
     for (std::size_t column = 0; column < form.roles.size(); ++column) {
       if (form.roles[column] != CsvForm::unused) used_.push_back(column);
       is_trimmed_.push_back(form.roles[column] == CsvForm::value || is_computed(form.roles[column]));
@@ -192,7 +193,7 @@ class CsvParser {
   // A quote that is not closed may swallow the rest of the file, so the line of the field says more than that of the
   // row.
   void fail_open_field(const char* field, std::size_t column) {
-    fail(field, (column < form_.names.size() ? column_name(column) : "a field ") + explain(FieldFault::open_quote));
+    fail(field, (column < form_.names.size() ? column_name(column) : "a field ") + explain(FieldFault::open_quote, {}));
   }
   std::string column_name(std::size_t column) const {
     return "column " + std::to_string(column + 1) + ", " + quoted_for_message(form_.names[column]) + ", ";
@@ -211,8 +212,9 @@ class CsvParser {
     for (std::size_t column = 0;; ++column, ++at) {
       char* const field_begin = at;
       std::string_view field;
-      const FieldFault fault = take_field(at, end_, separator, ends_, field);
-      if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault);
+      const FieldFault fault = take_field(at, end_, separator, form_.has_quotes, ends_, field);
+      if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault, field);
+      if (field.data() != field_begin && field.find('\n') != field.npos) see_span(field_begin, field, column);
       if (roles[column] != CsvForm::unused) {
         has_missing |= lacks(column, field);
         *used++ = field;
@@ -227,10 +229,21 @@ class CsvParser {
     if (!has_missing || accept_missing()) take_row();
   }
 
-  void fail_field(char* at, const char* field_begin, std::size_t column, FieldFault fault) {
+  void fail_field(char* at, const char* field_begin, std::size_t column, FieldFault fault, std::string_view field) {
     if (fault == FieldFault::open_quote) return fail_open_field(field_begin, column);
     if (column >= form_.names.size()) return fail_count(at, column);
-    fail_column(column, explain(fault));
+    fail_column(column, explain(fault, field));
+  }
+
+  // A quoted field with line breaks. If it has as many separators as the rows that these would end, its quotes may be
+  // ordinary characters of two rows.
+  void see_span(const char* field_begin, std::string_view field, std::size_t column) {
+    const auto breaks = static_cast<std::size_t>(std::ranges::count(field, '\n'));
+    const auto separators = static_cast<std::size_t>(std::ranges::count(field, form_.separator));
+    if (form_.roles[column] < 0 && separators != breaks * (form_.names.size() - 1)) return;
+    if (block_.spans.count++ > 0) return;
+    const auto line = std::count(static_cast<const char*>(begin_), field_begin, '\n');
+    block_.spans = {1, static_cast<std::uint64_t>(line), breaks, column};
   }
 
   void take_row() {
@@ -294,7 +307,7 @@ class CsvParser {
         LocalKeys& keys = keys_[mode];
         row[mode] = is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
         if (keys.has_invalid()) return fail_column(column, quoted_for_message(field) + not_utf8);
-      } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word)) {
+      } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word, &block_.times[mode])) {
         row[mode] = words_[mode].number_of(word);
       } else {
         return fail_column(column, explain_refused_field(field, reading));
@@ -308,7 +321,7 @@ class CsvParser {
   void fail_count(char* at, std::size_t column) {
     while (*at == form_.separator) {
       std::string_view field;
-      if (take_field(++at, end_, form_.separator, ends_, field) != FieldFault::none) break;
+      if (take_field(++at, end_, form_.separator, form_.has_quotes, ends_, field) != FieldFault::none) break;
       ++column;
     }
     if (static_cast<std::size_t>(at - row_begin_) > max_tns_line_bytes) return fail_long_row();

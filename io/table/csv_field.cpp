@@ -68,13 +68,17 @@ std::string explain_no_number(std::string_view field, char decimal) {
 }
 
 }  // namespace
-const char* explain(FieldFault fault) {
+std::string explain(FieldFault fault, std::string_view field) {
+  const std::string no_quotes =
+      ", or give " + option_name("columns.quotes", "none") + " if quotes are ordinary characters here";
   switch (fault) {
     case FieldFault::open_quote:
       return "starts with a quote that is not closed within 1 MiB or the file; close it, double every quote within a "
-             "quoted field, or quote the whole field if it starts with an ordinary quote";
+             "quoted field, or quote the whole field if it starts with an ordinary quote" +
+             no_quotes;
     case FieldFault::text_after_quote:
-      return "continues after its closing quote; double every quote within a quoted field";
+      return "continues after its closing quote; double every quote within a quoted field" +
+             std::string(field.ends_with('\\') ? ", where a backslash before it has no effect" : "") + no_quotes;
     case FieldFault::carriage_return:
       return "contains a carriage return; end lines in LF or CR LF (for example: tr '\\r' '\\n'), and put any other "
              "carriage return in quotes";
@@ -84,7 +88,7 @@ const char* explain(FieldFault fault) {
   return "";
 }
 
-std::vector<std::string> split_csv_row(std::string row, char separator) {
+std::vector<std::string> split_csv_row(std::string row, char separator, bool has_quotes) {
   row += '\n';
   const std::size_t size = row.size();
   row.append(text_padding, '\0');
@@ -92,10 +96,10 @@ std::vector<std::string> split_csv_row(std::string row, char separator) {
   std::vector<std::string> fields;
   for (char* at = row.data();; ++at) {
     std::string_view field;
-    const FieldFault fault = take_field(at, row.data() + size, separator, ends, field);
+    const FieldFault fault = take_field(at, row.data() + size, separator, has_quotes, ends, field);
     if (fault != FieldFault::none) {
       throw Error(ErrorKind::invalid_argument,
-                  "column " + std::to_string(fields.size() + 1) + " of the header " + explain(fault));
+                  "column " + std::to_string(fields.size() + 1) + " of the header " + explain(fault, field));
     }
     fields.emplace_back(field);
     if (*at != separator) return fields;

@@ -41,7 +41,7 @@ struct ScannedRow {
   bool has_bare_return = false;    // a carriage return outside of quotes that is followed by no line feed
 };
 
-ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
+ScannedRow scan_row(std::string_view text, bool is_whole, char separator, bool has_quotes) {
   ScannedRow row;
   bool is_open = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -56,7 +56,7 @@ ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
         const char next = at + 1 < text.size() ? text[at + 1] : separator;
         row.is_well_formed = row.is_well_formed && (next == separator || next == '\n' || next == '\r');
       }
-    } else if (c == '"' && starts_field) {
+    } else if (has_quotes && c == '"' && starts_field) {
       is_open = true;
     } else if (c == '\n') {
       row.end = at;
@@ -75,11 +75,12 @@ std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whol
                                              const fs::path& file) {
   const bool is_final = is_whole || text.size() > max_tns_line_bytes;
   const char given = dialect.separator != 0 ? dialect.separator : is_tsv(file) ? '\t' : '\0';
-  if (given != 0) return {given, scan_row(text, is_whole, given)};
-  std::pair<char, ScannedRow> best = {',', scan_row(text, is_whole, ',')};
+  const auto scan = [&](char separator) { return scan_row(text, is_whole, separator, dialect.has_quotes); };
+  if (given != 0) return {given, scan(given)};
+  std::pair<char, ScannedRow> best = {',', scan(',')};
   if (dialect.decimal == ',') best.second.separators = 0;
   for (const char separator : {'\t', ';'}) {
-    const ScannedRow row = scan_row(text, is_whole, separator);
+    const ScannedRow row = scan(separator);
     const bool has_end = row.end.has_value();
     const bool had_end = best.second.end.has_value();
     if (has_end != had_end && !is_final) return {separator, {}};  // more text may tell
@@ -178,7 +179,8 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
   if (!scanned.end) {
     if (!is_whole && text.size() <= max_tns_line_bytes) return std::nullopt;
     refuse(place + "the header does not end within " + (is_whole ? "the file" : "1 MiB") +
-           "; close its quotes, and give every table a line with the names of its columns");
+           "; close its quotes, or give " + option_name("columns.quotes", "none") +
+           " if they are ordinary characters, and give every table a line with the names of its columns");
   }
   if (*scanned.end > max_tns_line_bytes) refuse(place + "the header is longer than 1 MiB; is this a table?");
   row = row.substr(0, *scanned.end);
@@ -186,13 +188,14 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
   header.lines += static_cast<std::uint64_t>(std::ranges::count(row, '\n')) + 1;
   if (row.ends_with('\r')) row.remove_suffix(1);
   header.separator = separator;
+  header.has_quotes = dialect.has_quotes;
   if (row.size() == 5 && row.starts_with("sep=")) {
     refuse(place + "this line tells spreadsheets the separator, " + quoted_for_message(row.substr(4)) +
            "; leave it out with " + option_name("skip_lines", std::to_string(lines_before + header.lines)) +
            ", and name a separator that is not found with " + option_name("columns.separator"));
   }
   try {
-    header.names = split_csv_row(std::string(row), separator);
+    header.names = split_csv_row(std::string(row), separator, dialect.has_quotes);
   } catch (const Error& error) {
     refuse(place + error.what());
   }
@@ -206,6 +209,7 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char d
                       const fs::path& file) {
   CsvForm form;
   form.separator = header.separator;
+  form.has_quotes = header.has_quotes;
   form.decimal = decimal;
   form.missing = missing;
   form.names = header.names;
@@ -299,7 +303,8 @@ std::optional<TextPreamble> TableHeaders::find(std::string_view text, bool is_wh
   form.keeps_places = keeps_places_;
   if (!readings_.empty()) take_readings(form, file);
   forms_.push_back(std::move(form));
-  return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
+  const char separator = header.has_quotes ? header.separator : '\0';
+  return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = separator};
 }
 
 void TableHeaders::set_readings(std::vector<ComputedForm> readings) {
@@ -342,7 +347,7 @@ std::optional<std::pair<CsvHeader, CsvForm>> TableHeaders::find_other(std::strin
                                                                       std::uint64_t lines_before) const {
   for (const char separator : guessed_separators) {
     try {
-      const CsvDialect dialect{separator, dialect_.decimal};
+      const CsvDialect dialect{separator, dialect_.decimal, dialect_.has_quotes};
       const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
       if (!header) continue;
       const CsvHeader named = with_names(*header, file);

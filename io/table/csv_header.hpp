@@ -20,6 +20,7 @@ namespace blco {
 struct CsvHeader {
   std::vector<std::string> names;
   char separator = ',';
+  bool has_quotes = true;   // as CsvDialect has it
   std::size_t bytes = 0;    // up to the end of the header row, including a byte order mark and blank lines before it
   std::uint64_t lines = 0;  // likewise
   std::size_t bytes_before = 0;    // up to the beginning of that row
@@ -29,8 +30,9 @@ struct CsvHeader {
 inline constexpr std::array guessed_separators = {',', '\t', ';'};
 
 struct CsvDialect {
-  char separator = 0;  // 0: as find_csv_header tells
-  char decimal = '.';  // of values: a dot or a comma
+  char separator = 0;      // 0: as find_csv_header tells
+  char decimal = '.';      // of values: a dot or a comma
+  bool has_quotes = true;  // false: a quote is an ordinary character, and every line a row
 };
 
 // Finds the first row that is not blank at the start of `text`; returns nothing if more text is needed, unless

@@ -23,8 +23,9 @@ try:
 except ImportError:
     scipy = None
 
-# More entries than the reader takes at a time.
-COUNT, SHAPE = 300_007, (90, 1000, 120, 7)
+# More entries than the reader takes at a time of so little memory: an eighth of it, at 24 bytes an entry or more.
+COUNT, SHAPE = 70_007, (90, 1000, 120, 7)
+LITTLE = ["--memory", "12MiB"]
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 VALUES = [*INTEGERS, "f4", "f8", "?"]
 
@@ -44,7 +45,8 @@ class Checker:
     def check(self, name, files, coordinates, values, shape=None, options=()):
         """`files` hold the tensor of these coordinates (from 0, order x nnz) and values."""
         container, text = self.folder / "out.blco", self.folder / "out.tns"
-        output, _ = self.commands.run("blco-ingest", *files, "-o", container, "--chunk-nnz", "65536", *options)
+        output, _ = self.commands.run("blco-ingest", *files, "-o", container, "--chunk-nnz", "16384", *LITTLE,
+                                      *options)
         self.commands.run("blco-export", container, "-o", text)
         found = np.loadtxt(text, ndmin=2)
         expected = np.column_stack([coordinates.T + 1, values])

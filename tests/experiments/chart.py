@@ -31,7 +31,7 @@ STYLE = """
 
 def relative_times(row):
     label, ours, *others = row
-    return label, [time and time / ours for time in (ours, *others)]
+    return label, [time / ours for time in (ours, *others)]
 
 
 def bytes_per_nonzero(row):
@@ -52,7 +52,7 @@ class Drawing:
 
     def panel(self, panel, numbers_of, form):
         rows = [numbers_of(row) for row in panel["rows"]]
-        scale = (WIDTH - LEFT - 40) / max(number for _, numbers in rows for number in numbers if number)
+        scale = (WIDTH - LEFT - 40) / max(number for _, numbers in rows for number in numbers)
         self.y += 20
         self.text(0, self.y, panel["title"], "title")
         for i, (name, of) in enumerate(zip(panel["names"], COLOURS)):
@@ -62,9 +62,8 @@ class Drawing:
         for label, numbers in rows:
             self.text(LEFT - 8, self.y + len(numbers) * BAR / 2 + 5, label, anchor="end")
             for number, of in zip(numbers, COLOURS):
-                length = (number or 0) * scale
-                self.bar(LEFT, self.y, length, BAR - 1, of)
-                self.text(LEFT + length + 5, self.y + BAR - 2, form.format(number) if number else "disturbed", "value")
+                self.bar(LEFT, self.y, number * scale, BAR - 1, of)
+                self.text(LEFT + number * scale + 5, self.y + BAR - 2, form.format(number), "value")
                 self.y += BAR
             self.y += 10
         self.y += 8
@@ -81,7 +80,8 @@ class Drawing:
 def main():
     results = json.loads((HERE / "chart.json").read_text())
     drawing = Drawing()
-    drawing.panel(results["time"], relative_times, "{:.1f}")
+    for panel in results["times"]:
+        drawing.panel(panel, relative_times, "{:.1f}")
     drawing.panel(results["bytes"], bytes_per_nonzero, "{:.3g}")
     path = HERE / "chart.svg"
     if sys.argv[1:] == ["--check"]:

@@ -117,7 +117,9 @@ std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels
   };
 }
 
-CsvDialect dialect_of(const ColumnOptions& columns) { return {columns.separator, columns.decimal}; }
+CsvDialect dialect_of(const ColumnOptions& columns) {
+  return {columns.separator, columns.decimal, columns.quotes == Quotes::csv};
+}
 
 MissingFields missing_of(const ColumnOptions& columns) {
   const bool is_key = columns.missing == Missing::key;
@@ -231,8 +233,8 @@ std::unique_ptr<CoordinateReader> open_known_text(const fs::path& input, const I
 bool is_any_set(const ColumnOptions& columns) {
   const ColumnOptions usual;
   return !columns.value.empty() || columns.separator != usual.separator || columns.decimal != usual.decimal ||
-         columns.missing != usual.missing || !columns.null_words.empty() || !columns.names.empty() ||
-         !columns.labels_from.empty() || columns.skip_unknown;
+         columns.quotes != usual.quotes || columns.missing != usual.missing || !columns.null_words.empty() ||
+         !columns.names.empty() || !columns.labels_from.empty() || columns.skip_unknown;
 }
 
 void refuse_text_options(const std::string& file, const IngestOptions& options) {
@@ -275,10 +277,11 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   const ColumnOptions& columns = options.columns;
   if (columns.modes.empty() && is_any_set(columns)) {
     refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
-           option_name("columns.decimal") + ", " + option_name("columns.missing") + ", " +
-           option_name("columns.null_words") + ", " + option_name("columns.names") + ", " +
-           option_name("columns.labels_from") + " and " + option_name("columns.skip_unknown") + " require " +
-           option_name("columns.modes") + ", which names the columns that become modes");
+           option_name("columns.decimal") + ", " + option_name("columns.quotes") + ", " +
+           option_name("columns.missing") + ", " + option_name("columns.null_words") + ", " +
+           option_name("columns.names") + ", " + option_name("columns.labels_from") + " and " +
+           option_name("columns.skip_unknown") + " require " + option_name("columns.modes") +
+           ", which names the columns that become modes");
   }
   if (std::ranges::count_if(inputs, is_standard_input) > 1) {
     refuse("standard input is given twice; name it once, since nothing is left of it then");
@@ -307,6 +310,7 @@ std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOp
   if (options.columns.modes.empty())
     refuse("name the columns of the table that become modes with " + option_name("columns.modes"));
   if (options.columns.separator != 0) refuse(option_name("columns.separator") + " is about text; leave it out");
+  if (options.columns.quotes != Quotes::csv) refuse(option_name("columns.quotes") + " is about text; leave it out");
   if (!options.columns.null_words.empty()) refuse(option_name("columns.null_words") + " is about text; leave it out");
   if (!options.columns.names.empty()) refuse(option_name("columns.names") + " is about text; leave it out");
   if (!options.label_files.empty())
@@ -335,9 +339,10 @@ std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const Inge
   const bool is_table = !options.columns.modes.empty() || is_table_name(input);
   if (!is_table && is_any_set(options.columns)) {
     refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
-           option_name("columns.decimal") + ", " + option_name("columns.missing") + ", " +
-           option_name("columns.null_words") + " and " + option_name("columns.names") + " apply to tables, but " +
-           input.string() + " is none by its name; leave them out, or name the columns of its modes with " +
+           option_name("columns.decimal") + ", " + option_name("columns.quotes") + ", " +
+           option_name("columns.missing") + ", " + option_name("columns.null_words") + " and " +
+           option_name("columns.names") + " apply to tables, but " + input.string() +
+           " is none by its name; leave them out, or name the columns of its modes with " +
            option_name("columns.modes"));
   }
   const InputKind kind = kind_of(input);

@@ -7,7 +7,7 @@
 namespace blco {
 namespace {
 
-constexpr double number_bytes = sizeof(double);
+constexpr double double_bytes = sizeof(double);
 
 // The columns of an unfolding, and how they are made.
 class UnfoldingRun final : public FormatRun {
@@ -36,8 +36,8 @@ class UnfoldingRun final : public FormatRun {
     const auto numbers = static_cast<double>(setup_->natural.shape[n] * choices_.count(n));
     RivalWork work = job_.slab == 0 ? kronecker_work(n) : slab_work(n);
     // Read out, and put in the order of the choices.
-    work.bytes += 4 * numbers * number_bytes;
-    work.set_bytes = setup_->decoded_bytes() + 2 * numbers * number_bytes;
+    work.bytes += 4 * numbers * double_bytes;
+    work.set_bytes = setup_->decoded_bytes() + 2 * numbers * double_bytes;
     for (std::size_t other = 0; other < setup_->order(); ++other) {
       if (other != n) work.set_bytes += setup_->matrix_bytes(other);
     }
@@ -98,8 +98,8 @@ class UnfoldingRun final : public FormatRun {
     for (const std::uint32_t row : setup_->natural.coordinates[mode]) ++nnz_of_row[row];
     std::uint64_t additions = 0;
     for (const std::uint64_t nnz : nnz_of_row) additions += nnz / 4 + nnz % 4 / 2 + nnz % 2;
-    return {setup_->nnz() * (flops + 2 * choices), setup_->decoded_bytes() + setup_->nnz() * numbers * number_bytes +
-                                                       2 * static_cast<double>(additions) * choices * number_bytes};
+    return {setup_->nnz() * (flops + 2 * choices), setup_->decoded_bytes() + setup_->nnz() * numbers * double_bytes +
+                                                       2 * static_cast<double>(additions) * choices * double_bytes};
   }
 
   RivalWork slab_work(std::size_t mode) const {

@@ -39,11 +39,14 @@ void expect_same_model(const CpdModel& a, const CpdModel& b) {
 
 TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
   // Modes of 2 and 3 rows have fewer rows than threads; the last shape needs keys.
-  const std::vector<std::vector<std::uint64_t>> shapes{{120, 140, 90}, {2, 3, 4000}, {8192, 8000, 5000, 8191, 4097}};
-  for (const auto& shape : shapes) {
+  const std::pair<std::vector<std::uint64_t>, std::vector<Precision>> cases[] = {
+      {{120, 140, 90}, {Precision::f64, Precision::f32, Precision::mixed}},
+      {{2, 3, 4000}, {Precision::f32}},
+      {{8192, 8000, 5000, 8191, 4097}, {Precision::f64}}};
+  for (const auto& [shape, precisions] : cases) {
     const TemporaryFolder folder;
     const TensorFile tensor = ingest(folder, random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4}));
-    for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    for (const Precision precision : precisions) {
       CpdOptions options{.rank = 5, .max_sweeps = 2, .tolerance = 0, .compute = {.precision = precision, .threads = 1}};
       options.compute.deterministic = true;
       const CpdModel expected = fit_cpd(tensor, options);
@@ -51,7 +54,7 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
         options.compute.threads = threads;
         const std::uint64_t minimum = planned_minimum(tensor, options);
         expect_same_model(fit_cpd(tensor, options), expected);
-        for (const std::uint64_t extra : {0u, 60'000u, 2'000'000u}) {
+        for (const std::uint64_t extra : {0u, 2'000'000u}) {
           SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(extra) + " bytes over the minimum");
           expect_same_model(fit_cpd(tensor, within({.host_bytes = minimum + extra}, options)), expected);
         }

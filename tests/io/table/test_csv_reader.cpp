@@ -18,6 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using Paths = std::vector<std::filesystem::path>;
 
 struct Table {
@@ -25,6 +26,7 @@ struct Table {
   std::vector<double> values;
   std::vector<std::vector<std::string>> labels;
   std::vector<std::uint64_t> shape;
+  std::vector<std::string> notes;
 
   bool operator==(const Table&) const = default;
 };
@@ -49,6 +51,7 @@ Table read_table(const Paths& files, const TableOptions& options, int threads = 
     for (std::uint64_t i = 0; i < labels.size(); ++i) list.emplace_back(labels[i]);
   }
   table.shape = reader->declared_shape();
+  table.notes = reader->notes();
   return table;
 }
 
@@ -208,8 +211,55 @@ TEST_F(CsvText, RefusesRowsThatDoNotFitTheHeader) {
   EXPECT_THAT(refused("user,item,count\n\"a\nb\",\"x\ny,1\n"),
               HasSubstr(place(3) + ": column 2, 'item', starts with a quote that is not closed"));
   EXPECT_THAT(refused("user,item,count\na,\"x\"y,1\n"),
-              HasSubstr("column 2, 'item', continues after its closing quote"));
+              HasSubstr("column 2, 'item', continues after its closing quote; double every quote within a quoted "
+                        "field, or give `columns.quotes = none` if quotes are ordinary characters here"));
+  EXPECT_THAT(refused("user,item,count\na,\"say \\\"x\\\"\",1\n"),
+              HasSubstr("within a quoted field, where a backslash before it has no effect, or give"));
   EXPECT_THAT(refused("user,item,count\na\rb,x,1\n"), HasSubstr("column 1, 'user', contains a carriage return"));
+}
+
+TEST_F(CsvText, TakesQuotesAsCharactersWhereAsked) {
+  const std::string swallowing = "user\titem\tcount\nA\tX\t1\nB\t\"Heroes\t2\nC\tY\t4\r\n\nD\tZ\"\t8\n";
+  const std::string data = "\"user\"\titem\tcount\n\"Swing it\" magistern\tx\t1\n\"Giliap\"\t\"\t2\n\"\"\ty\\\"\t3";
+  TableOptions options = user_item_count;
+  options.dialect.has_quotes = false;
+  TableOptions quoted_name{.columns = {{"\"user\"", "item"}, "count"}, .dialect = options.dialect};
+  for (const std::size_t block_bytes : {1, 20, 4096}) {
+    options.block_bytes = quoted_name.block_bytes = block_bytes;
+
+    const Table rows = read(swallowing, options);
+    const Table keys = read(data, quoted_name);
+
+    EXPECT_THAT(rows.labels[0], ElementsAre("A", "B", "C", "D"));
+    EXPECT_THAT(rows.labels[1], ElementsAre("X", "\"Heroes", "Y", "Z\""));
+    EXPECT_THAT(rows.values, ElementsAre(1, 2, 4, 8));
+    EXPECT_THAT(rows.notes, IsEmpty());
+    EXPECT_THAT(keys.labels[0], ElementsAre("\"Swing it\" magistern", "\"Giliap\"", "\"\""));
+    EXPECT_THAT(keys.labels[1], ElementsAre("x", "\"", "y\\\""));
+  }
+  EXPECT_EQ(read("a;b\n\"x;\"y\n", {.columns = {{"a", "b"}, ""}, .dialect = {.has_quotes = false}}).labels[0][0],
+            "\"x");
+}
+
+TEST_F(CsvText, NotesQuotedFieldsThatSpanLines) {
+  const std::string file = (folder_ / "a.csv").string();
+  const std::string remedy = "; if quotes are ordinary characters here, give `columns.quotes = none`";
+  const auto notes = [&](const std::string& text, std::size_t block_bytes = 4096) {
+    TableOptions options = user_item_count;
+    options.block_bytes = block_bytes;
+    return read(text, options).notes;
+  };
+
+  for (const std::size_t block_bytes : {1, 30, 4096}) {
+    EXPECT_THAT(notes("user\titem\tcount\nA\tX\t1\nB\t\"Heroes\t2\nC\tY\t4\nD\tZ\"\t8\nE\t\"a\nb\"\t1\n", block_bytes),
+                ElementsAre("a quoted key of the column 'item' spans lines 3 to 5 of " + file +
+                            " (the first of 2 such fields)" + remedy));
+  }
+  // In other columns only where whole rows may have been swallowed.
+  EXPECT_THAT(notes("note,user,item,count\n\"x, y\nand z\",A,X,1\n"), IsEmpty());
+  EXPECT_THAT(notes("note,user,item,count\n\"x,A,X,1\ny\",B,X,2\n"),
+              ElementsAre("a quoted field of the column 'note' spans lines 2 to 3 of " + file + remedy));
+  EXPECT_THAT(notes("user,item,count\n\"A\",\"X, \"\"y\"\"\",1\nB,5\" disk,1\n"), IsEmpty());
 }
 
 TEST_F(CsvText, RefusesColumnsThatAreNotThereOrNotOne) {

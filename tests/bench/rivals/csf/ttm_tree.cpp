@@ -8,7 +8,7 @@ namespace blco {
 namespace {
 
 // So that a thread that ends early helps the others.
-constexpr std::size_t parts_per_thread = 16;
+constexpr std::size_t parts_of_thread = 16;
 
 constexpr std::uint64_t index_word = sizeof(std::uint32_t);
 
@@ -59,7 +59,7 @@ void TtmTree::multiply(TtmThread thread, std::span<const double> matrix, std::si
       for (std::size_t column = 0; column < columns; ++column) row[column] += values_[i] * from[column];
     }
   };
-  const std::size_t parts = parts_per_thread * static_cast<std::size_t>(executor_->width());
+  const std::size_t parts = parts_of_thread * static_cast<std::size_t>(executor_->width());
   const auto first_of = [&](std::size_t part) {
     return static_cast<std::size_t>(std::ranges::lower_bound(ends(), nnz() * part / parts) - ends().begin());
   };

@@ -101,21 +101,19 @@ TEST_P(EverySpill, GivesTheContainerThatMemoryWouldHaveGiven) {
   EXPECT_EQ(as_map(read_container(output_)), summed(tensor));
   EXPECT_EQ(expected.spilled, 0);
 
-  for (const int threads : {1, 2}) {
-    for (const bool knows_shape : {false, true}) {
-      IngestOptions options{.threads = threads, .chunk_nnz = sorted_chunk_nnz};
-      if (knows_shape) options.shape = tensor.shape;
-      const std::uint64_t minimum = min_budget(text, options);
-      for (const std::uint64_t budget : {minimum, minimum + (1 << 20), 2 * minimum}) {
-        options.memory_bytes = budget;
+  for (const auto& [threads, knows_shape] : {std::pair(1, true), std::pair(2, false)}) {
+    IngestOptions options{.threads = threads, .chunk_nnz = sorted_chunk_nnz};
+    if (knows_shape) options.shape = tensor.shape;
+    const std::uint64_t minimum = min_budget(text, options);
+    for (const std::uint64_t budget : {minimum, minimum + (1 << 20), 2 * minimum}) {
+      options.memory_bytes = budget;
 
-        const SortJob job = run(text, options);
+      const SortJob job = run(text, options);
 
-        EXPECT_TRUE(job.bytes == expected.bytes)
-            << threads << " threads, " << budget << " bytes, shape " << (knows_shape ? "given" : "unknown");
-        EXPECT_TRUE(job.spilled > 0 || budget > minimum) << "nothing was spilled: " << budget;
-        EXPECT_TRUE(names_in(tmp_).empty());
-      }
+      EXPECT_TRUE(job.bytes == expected.bytes)
+          << threads << " threads, " << budget << " bytes, shape " << (knows_shape ? "given" : "unknown");
+      EXPECT_TRUE(job.spilled > 0 || budget > minimum) << "nothing was spilled: " << budget;
+      EXPECT_TRUE(names_in(tmp_).empty());
     }
   }
 }

@@ -69,13 +69,12 @@ TEST(LineSort, IsStableForEverySizeWidthAndNumberOfThreads) {
 
 // Beyond what is sorted in a cache, on all threads; lines that crowd together go on several levels.
 TEST(LineSort, IsStableForManyEntriesHoweverTheyCrowd) {
-  for (const int threads : {1, 3}) {
-    for (const std::size_t count : {32768ul, 32769ul, 140'000ul}) {
-      for (const std::uint64_t mask : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0xfff}, ~std::uint64_t{0},
-                                       std::uint64_t{0xffffff} << 40 | 1, (std::uint64_t{1} << 63) | 0xfffff}) {
-        expect_sorted<NarrowEntry>(count, mask, 64, threads);
-        expect_sorted<WideEntry>(count, mask, 128, threads);
-      }
+  const std::pair<std::size_t, int> sizes_and_threads[] = {{32768, 3}, {32769, 1}, {140'000, 3}};
+  for (const auto& [count, threads] : sizes_and_threads) {
+    for (const std::uint64_t mask : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0xfff}, ~std::uint64_t{0},
+                                     std::uint64_t{0xffffff} << 40 | 1, (std::uint64_t{1} << 63) | 0xfffff}) {
+      expect_sorted<NarrowEntry>(count, mask, 64, threads);
+      expect_sorted<WideEntry>(count, mask, 128, threads);
     }
   }
 }

