@@ -41,6 +41,18 @@ def objective(array, model, loss, cells=True):
     return np.sum(np.where(cells, LOSSES[loss][0](array, model), 0))
 
 
+def unit_of(array):
+    """The first power of two that is at least the root mean square of the entries: EPSILON counts in it."""
+    return 2.0**np.ceil(np.log2(np.mean(array[array != 0]**2)) / 2)
+
+
+def objective_in_unit(array, model, loss, unit):
+    """As a fit has it, in the unit of the values."""
+    if loss != "poisson":
+        return objective(array, model, loss)
+    return unit * objective(array / unit, model / unit, loss) - np.sum(array) * np.log(unit)
+
+
 def gradients(array, factors, loss, cells=True):
     """From the definition: the derivative at every cell, times the other modes' rows."""
     derivative = np.where(cells, LOSSES[loss][1](array, dense_model(factors)), 0)
@@ -127,10 +139,10 @@ def check_lbfgs(bench, loss):
 
     first, output = bench.fit(tensor, *options, "--init", bench.start(start), "--sweeps", 1, "--evaluations", 2)
     bench.near(f"{loss}, objective of two evaluations", printed_objective(output),
-               objective(array, dense_model(weighted(first)), loss), 1e-11)
+               objective_in_unit(array, dense_model(weighted(first)), loss, unit_of(array)), 1e-11)
     model = bench.everywhere(f"gcp {loss}", tensor, *options, "--sweeps", 3, "--evaluations", 20, "--seed", 2)
     bench.near(f"{loss}, objective after three sweeps", model.history[-1],
-               objective(array, dense_model(weighted(model)), loss), 1e-11)
+               objective_in_unit(array, dense_model(weighted(model)), loss, unit_of(array)), 1e-11)
     bench.holds(f"{loss}, the objective falls", np.all(np.diff(model.history) <= 0))
 
     last, _ = bench.fit(tensor, *options, "--sweeps", 40, "--seed", 2)
@@ -235,7 +247,7 @@ def check_counted_cells(bench):
         model, _ = bench.fit(SmallTensor(container, array), "--method", "gcp", "--loss", loss, "--rank", RANK,
                              "--sweeps", 1, *limits)
         first, *others = weighted(model)
-        counted = sum(objective(array[i:i + 1], dense_model([first[i:i + 1], *others]), loss)
+        counted = sum(objective_in_unit(array[i:i + 1], dense_model([first[i:i + 1], *others]), loss, unit_of(array))
                       for i in range(len(first)))
         bench.near(f"{loss}, unhcr: the objective beside that of each cell", model.history[-1], counted, tolerance)
 

@@ -26,6 +26,9 @@ class DenseApr {
         options_(options),
         tolerance_(tolerance) {
     for (std::size_t n = 0; n < model_.factors.size(); ++n) normalise(n);
+    double squares = 0;
+    for (const auto& [cell, count] : counts_) squares += count * count;
+    while (unit_ * unit_ * static_cast<double>(counts_.size()) < squares) unit_ *= 2;
   }
 
   // Largest violation of any mode before its update.
@@ -83,7 +86,7 @@ class DenseApr {
       bool is_changed = false;
       for (std::size_t at = 0; at < factor.size(); ++at) {
         const double b = factor[at] * model_.weights[at % rank()];
-        violation = std::max(violation, std::abs(std::min(b, 1 - ratios[at])));
+        violation = std::max(violation, std::abs(std::min(b / unit_, 1 - ratios[at])));
       }
       if (inner == 0) first_violation = violation;
       if (violation < tolerance_) break;
@@ -104,11 +107,11 @@ class DenseApr {
   CpdModel model_;
   AprMethod options_;
   double tolerance_;
+  double unit_ = 1;  // the first power of 2 that is at least the counts' root mean square
 };
 
 CpdOptions apr_options(int sweeps, const CpdModel* initial = nullptr, const AprMethod& method = {}) {
-  CpdOptions options{
-      .method = method, .rank = 3, .max_sweeps = sweeps, .compute = {.devices = {"cpu"}, .threads = 1}};
+  CpdOptions options{.method = method, .rank = 3, .max_sweeps = sweeps, .compute = {.devices = {"cpu"}, .threads = 1}};
   options.initial = initial;
   return options;
 }
@@ -331,7 +334,7 @@ TEST_F(AprBudgets, AFitThatIsCancelledAnywhereInASweepIsNoWorseThanBefore) {
     ProgressMeter every_chunk(options.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), options);
     Job job(tensor_, options.compute, fit_needs(tensor_, options));
-    const ConstantModel constant = check_entries(tensor_, options, 0, every_chunk);
+    const ConstantModel constant = check_entries(tensor_, start.of_method, start.value_exponent, every_chunk);
     const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_chunk), every_chunk, constant).run();
 
     EXPECT_EQ(model.objective_history[0], whole.objective_history[0]);
