@@ -75,8 +75,8 @@ run_tests() {
 }
 
 # The device's code is compiled as far as devices of every architecture translate it when they load it, and without most
-# optimisations where no device would run it. What it becomes is looked at by the tests of machine code, which compile it
-# themselves. The Python module comes last: its packages arrive while the rest is built.
+# optimisations where no device would run it. What it becomes is looked at by the tests of machine code, which compile
+# it themselves. The Python module comes last: its packages arrive while the rest is built.
 build_release() {
   local code=0 device_code=(-DCMAKE_CUDA_ARCHITECTURES=80-virtual)
   [ -e /dev/nvidiactl ] || device_code+=("-DCMAKE_CUDA_FLAGS=-Xcicc -O1")
@@ -103,8 +103,8 @@ few_backends='-*/reference_*:*/host2_*'
 
 # Under ThreadSanitizer, moreover: tests of one thread or of what is computed on one only, and of one loop in every
 # precision or for every processor.
-without_threads="$few_backends:*/host1_*:*_f32*:*_mixed*:*OneThread*:*1_thread*:*Reference*:*SummedEvents*:*FittedShape*"
-without_threads+=':*InAFile*:*HaveAKey*:*RealTensors*:*OnEveryInstructionSet*'
+without_threads="$few_backends:*/host1_*:*_f32*:*_mixed*:*OneThread*:*1_thread*:*Reference*:*SummedEvents*"
+without_threads+=':*FittedShape*:*InAFile*:*HaveAKey*:*RealTensors*:*OnEveryInstructionSet*'
 
 run_part() {
   case $1 in

@@ -244,7 +244,7 @@ TEST_F(AprBudgets, GiveTheSameBitsOnOneThread) {
     const CpdModel expected = fit_cpd(tensor_, options);
     const CpdPlan plan = plan_cpd(tensor_, options);
 
-    for (const std::uint64_t extra : {0u, 30'000u}) {
+    for (const std::uint64_t extra : {0u, 15'000u}) {
       std::uint64_t streamed = 0;
       options.on_plan = [&](const CpdPlan& of_fit) { streamed = of_fit.streamed_chunks; };
       expect_same_bits(fit_cpd(tensor_, within({.host_bytes = plan.minimum_bytes + extra}, options)), expected);
