@@ -115,7 +115,7 @@ struct BackendConfig {
   GpuKernels gpu = {};
   // Of `vectors`, how many lie in device memory, the first ones. Kernels reach the others in pinned memory of the host.
   std::size_t device_vectors = 0;
-  // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
+  // Ends the host's long steps on thousands of columns (update_rows, gram, Kronecker products) by Error{cancelled}.
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
 

@@ -77,9 +77,10 @@ MatrixXd triangular_factor(Matrix&& matrix, Index columns, Executor& executor, c
 
 // Replaces each block by make(block), on all threads.
 template <class Make>
-void replace_blocks(RowsMap& matrix, Executor& executor, const Make& make) {
+void replace_blocks(RowsMap& matrix, Executor& executor, const Make& make, const StopPoll& stop = {}) {
   for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index, Index first, Index last) {
     for_each_block(matrix, matrix.cols(), first, last, [&](auto block) {
+      give_up_if(stop);
       const MatrixXd made = make(block);
       block.leftCols(made.cols()) = made;
     });
@@ -109,28 +110,31 @@ std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns) {
   return static_cast<std::uint64_t>(numbers) * sizeof(double);
 }
 
-void orthonormalise_columns(std::span<double> numbers, int rank, Executor& executor) {
+void orthonormalise_columns(std::span<double> numbers, int rank, Executor& executor, const StopPoll& stop) {
   RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);
   // Squares of numbers beyond 1e154 would not be finite.
   const double largest = matrix.cwiseAbs().maxCoeff();
   if (largest > 0 && std::isfinite(largest)) matrix /= largest;
-  MatrixXd factor = triangular_factor(matrix, rank, executor);
+  MatrixXd factor = triangular_factor(matrix, rank, executor, stop);
   bool drawn = false;
   for (Index r = 0; r < rank; ++r) {
     if (std::abs(factor(r, r)) > rounding_share(rank) * factor.col(r).norm()) continue;
     draw_column(matrix, r);
     drawn = true;
   }
-  if (drawn) factor = triangular_factor(matrix, rank, executor);
+  if (drawn) factor = triangular_factor(matrix, rank, executor, stop);
   // The first quotient is orthonormal as far as the condition allows, that of the second is so but for rounding.
   for (int round = 0; round < 2; ++round) {
-    if (round > 0) factor = triangular_factor(matrix, rank, executor);
+    if (round > 0) factor = triangular_factor(matrix, rank, executor, stop);
     for (Index r = 0; r < rank; ++r) {
       if (factor(r, r) < 0) factor.row(r) = -factor.row(r);
     }
-    replace_blocks(matrix, executor, [&](const auto& block) -> MatrixXd {
-      return factor.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(MatrixXd(block));
-    });
+    replace_blocks(
+        matrix, executor,
+        [&](const auto& block) -> MatrixXd {
+          return factor.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(MatrixXd(block));
+        },
+        stop);
   }
 }
 
@@ -149,13 +153,18 @@ std::vector<double> leading_left_vectors(std::span<const double> numbers, int co
   RowsMap vectors(result.data(), matrix.rows(), count);
   if (is_tall) {
     const MatrixXd scaled = svd.matrixV().leftCols(kept) * values.head(kept).cwiseInverse().asDiagonal();
+    const Index most = block_rows(matrix.cols());
     for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index, Index first, Index last) {
-      vectors.block(first, 0, last - first, kept).noalias() = matrix.middleRows(first, last - first) * scaled;
+      for (Index at = first; at < last; at += most) {
+        give_up_if(stop);
+        const Index rows = std::min(most, last - at);
+        vectors.block(at, 0, rows, kept).noalias() = matrix.middleRows(at, rows) * scaled;
+      }
     });
   } else {
     vectors.leftCols(kept) = svd.matrixV().leftCols(kept);
   }
-  orthonormalise_columns(result, count, executor);
+  orthonormalise_columns(result, count, executor, stop);
   for (Index r = 0; r < count; ++r) {
     Index largest = 0;
     vectors.col(r).cwiseAbs().maxCoeff(&largest);

@@ -19,8 +19,8 @@ void invert_tall(std::span<double> matrix, int rank, Executor& executor);
 
 // Replaces A, row-major I x R with R <= I, by an orthonormal basis Q of its columns, A = Q C with C upper triangular
 // and no negative number on its diagonal. Columns that depend on those before them become others, drawn at random,
-// always the same.
-void orthonormalise_columns(std::span<double> matrix, int rank, Executor& executor);
+// always the same. Throws Error{cancelled} once `stop` says so.
+void orthonormalise_columns(std::span<double> matrix, int rank, Executor& executor, const StopPoll& stop = {});
 
 // The left singular vectors of the `count` largest singular values of A, row-major I x K, by falling singular value: an
 // orthonormal I x count, whose columns are those of orthonormalise_columns beyond the rank of A. In each column the

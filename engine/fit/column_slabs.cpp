@@ -118,17 +118,17 @@ std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
   }
   run_pass(mode, Product::kronecker);
   const std::uint64_t choices = choices_.count(mode);
+  std::vector<std::uint64_t> strides(columns_.size());  // of the product's columns
+  for (std::uint64_t n = columns_.size(), stride = 1; n-- > 0; stride *= n == mode ? 1 : columns_[n]) strides[n] = stride;
   std::vector<std::uint64_t> places(static_cast<std::size_t>(choices));  // the product's column of each choice
-  for (std::uint64_t choice = 0; choice < choices; ++choice) {
-    for (std::size_t other = 0; other < columns_.size(); ++other) {
-      if (other != mode) places[choice] = places[choice] * columns_[other] + choices_.column(mode, choice, other);
-    }
-  }
+  choices_.for_each(mode, 0, choices, strides,
+                    [&](std::uint64_t choice, std::uint64_t place) { places[choice] = place; });
   std::vector<double> unfolding(static_cast<std::size_t>(length(mode) * choices));
   std::vector<double> block;
   const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / choices);
   for (std::uint64_t row = 0; row < length(mode); row += block_rows) {
     block.resize(static_cast<std::size_t>(std::min(block_rows, length(mode) - row) * choices));
+    meter_->advance(0, 0);
     backend_->read_output(static_cast<int>(mode), row, block);
     double* const to = unfolding.data() + row * choices;
     for (std::size_t start = 0; start < block.size(); start += choices) {
@@ -163,7 +163,8 @@ ColumnSlabs::Matrices ColumnSlabs::sample_vectors(std::uint64_t seed, Executor& 
              " is not finite: the values are too large; scale them down, or use " + option_name("precision", "f64"));
     }
     const auto count = static_cast<int>(std::min(columns_[mode], length(mode)));
-    vectors.push_back(leading_left_vectors(numbers, static_cast<int>(slab_), count, executor));
+    vectors.push_back(leading_left_vectors(numbers, static_cast<int>(slab_), count, executor,
+                                           [this] { return meter_->poll(); }));
   }
   meter_->report_end();
   return vectors;
@@ -177,6 +178,7 @@ std::span<const double> ColumnSlabs::sample(std::size_t mode, std::uint64_t seed
     const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
     for (std::uint64_t row = 0; row < length(other); row += block_rows) {
       block.resize(static_cast<std::size_t>(std::min(block_rows, length(other) - row) * slab_));
+      meter_->advance(0, 0);
       fill_initial_rows(seed, static_cast<int>(other), row, static_cast<int>(slab_), block, Start::normal);
       rows_.load(static_cast<int>(other), row, block);
     }
@@ -189,18 +191,30 @@ void ColumnSlabs::run_pass(std::size_t mode, Product product) { workers_->pass({
 std::span<const double> ColumnSlabs::output_of_pass(std::size_t mode) {
   run_pass(mode, Product::hadamard);
   output_.resize(static_cast<std::size_t>(length(mode) * slab_));
-  workers_->factors().read_output(static_cast<int>(mode), 0, output_);
+  const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
+  for (std::uint64_t row = 0; row < length(mode); row += block_rows) {
+    meter_->advance(0, 0);
+    const std::uint64_t rows = std::min(block_rows, length(mode) - row);
+    workers_->factors().read_output(static_cast<int>(mode), row,
+                                    std::span(output_).subspan(row * slab_, rows * slab_));
+  }
   rows_.reorder(static_cast<int>(mode), output_);
   return output_;
 }
 
 void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
-                         std::vector<double>& product, Executor& executor) {
+                         std::vector<double>& product, Executor& executor, const StopPoll& stop) {
   const std::uint64_t rows = matrix.size() / columns;
   const std::uint64_t width = output.size() / rows;
   product.assign(static_cast<std::size_t>(columns * width), 0.0);
   run_shares(executor, width, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t numbers = 0;  // since the last poll
     for (std::uint64_t i = 0; i < rows; ++i) {
+      numbers += columns * (end - begin);
+      if (numbers >= block_numbers) {
+        give_up_if(stop);
+        numbers = 0;
+      }
       for (std::uint64_t r = 0; r < columns; ++r) {
         const double factor = matrix[i * columns + r];
         for (std::uint64_t c = begin; c < end; ++c) product[r * width + c] += factor * output[i * width + c];
@@ -217,6 +231,7 @@ void ColumnSlabs::load(std::size_t mode, const std::vector<std::uint64_t>& chose
   const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
   std::vector<double> block;
   for (std::uint64_t row = 0; row < length(mode); row += block_rows) {
+    meter_->advance(0, 0);
     const std::uint64_t rows = std::min(block_rows, length(mode) - row);
     block.assign(static_cast<std::size_t>(rows * slab_), 0.0);
     for (std::uint64_t i = 0; i < rows; ++i) {

@@ -54,9 +54,31 @@ class ColumnChoices {
   std::uint64_t count(std::size_t mode) const;
   std::uint64_t column(std::size_t mode, std::uint64_t choice, std::size_t other) const;
 
+  // Calls visit(choice, place) for `count` choices from `first` on: the place is the sum of the columns of the other
+  // modes, each times its stride.
+  template <class Visit>
+  void for_each(std::size_t mode, std::uint64_t first, std::uint64_t count, const std::vector<std::uint64_t>& strides,
+                const Visit& visit) const {
+    std::vector<std::uint64_t> at(columns_.size());
+    std::uint64_t place = 0;
+    for (const std::size_t n : by_length_) {
+      if (n != mode) place += (at[n] = column(mode, first, n)) * strides[n];
+    }
+    for (std::uint64_t choice = first; choice < first + count; ++choice) {
+      visit(choice, place);
+      for (const std::size_t n : by_length_) {
+        if (n == mode) continue;
+        place += strides[n];
+        if (++at[n] < columns_[n]) break;
+        place -= at[n] * strides[n];
+        at[n] = 0;
+      }
+    }
+  }
+
  private:
   std::vector<std::uint64_t> columns_;
-  std::vector<std::size_t> by_length_;
+  std::vector<std::size_t> by_length_;  // the fastest first
 };
 
 class ColumnSlabs {
@@ -107,8 +129,9 @@ class ColumnSlabs {
   std::vector<double> output_;
 };
 
-// product = A^T output, for A row-major I x `columns`, and an output of I rows.
+// product = A^T output, for A row-major I x `columns`, and an output of I rows. Throws Error{cancelled} once `stop` says
+// so.
 void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
-                         std::vector<double>& product, Executor& executor);
+                         std::vector<double>& product, Executor& executor, const StopPoll& stop = {});
 
 }  // namespace blco

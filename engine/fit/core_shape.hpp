@@ -28,32 +28,28 @@ class CoreShape {
   }
   // Of the core.
   std::uint64_t numbers() const { return rank(0) * choices(0); }
-  // Where the core has row 0 of a choice.
-  std::uint64_t place(std::size_t mode, std::uint64_t choice) const {
-    std::uint64_t place = 0;
-    for (std::size_t n = 0; n < ranks_.size(); ++n) {
-      if (n != mode) place += choices_.column(mode, choice, n) * strides_[n];
-    }
-    return place;
+  // Calls visit(choice, where the core has its row 0).
+  template <class Visit>
+  void for_each_place(std::size_t mode, std::uint64_t first, std::uint64_t count, const Visit& visit) const {
+    choices_.for_each(mode, first, count, strides_, visit);
   }
   // R_n x the choices.
   std::vector<double> unfold(const std::vector<double>& core, std::size_t mode) const {
     const std::uint64_t count = choices(mode);
     std::vector<double> unfolded(core.size());
-    for (std::uint64_t c = 0; c < count; ++c) {
-      const std::uint64_t start = place(mode, c);
+    for_each_place(mode, 0, count, [&](std::uint64_t c, std::uint64_t start) {
       for (std::uint64_t r = 0; r < rank(mode); ++r) unfolded[r * count + c] = core[start + r * stride(mode)];
-    }
+    });
     return unfolded;
   }
   // Sets `count` choices from `first` on to the first columns of `unfolded`.
   void fold(const std::vector<double>& unfolded, std::size_t mode, std::uint64_t first, std::uint64_t count,
             std::vector<double>& core) const {
     const std::uint64_t width = unfolded.size() / rank(mode);
-    for (std::uint64_t c = 0; c < count; ++c) {
-      const std::uint64_t start = place(mode, first + c);
+    for_each_place(mode, first, count, [&](std::uint64_t choice, std::uint64_t start) {
+      const std::uint64_t c = choice - first;
       for (std::uint64_t r = 0; r < rank(mode); ++r) core[start + r * stride(mode)] = unfolded[r * width + c];
-    }
+    });
   }
 
  private:

@@ -76,11 +76,12 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   if (!(options.max_error >= 0 && options.max_error < 1)) {
     refuse(option_name("max_error") + " must be at least 0 and less than 1: it is a share of the tensor's norm");
   }
-  constexpr double least_error = 1e-3;  // that sums of f32 tell from none
-  if (options.max_error > 0 && options.max_error < least_error && options.compute.precision != Precision::f64) {
-    refuse(option_name("max_error") + " must be at least 0.001 with " +
-           option_name("precision", to_string(options.compute.precision)) + ", which cannot tell smaller ones; use " +
-           option_name("precision", "f64"));
+  // The error is the root of a difference of sums of squares, which leaves no digit of smaller ones.
+  const bool is_f64 = options.compute.precision == Precision::f64;
+  if (options.max_error > 0 && options.max_error < (is_f64 ? 1e-6 : 1e-3)) {
+    refuse(option_name("max_error") + " must be at least " + (is_f64 ? "0.000001" : "0.001") + " with " +
+           option_name("precision", to_string(options.compute.precision)) + ", which cannot tell smaller ones" +
+           (is_f64 ? "; or give ranks by " + option_name("ranks") : "; use " + option_name("precision", "f64")));
   }
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
@@ -93,20 +94,44 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   check_initial_labels(given, options.initial->labels);
 }
 
-// Of each mode, where the search for ranks begins.
-constexpr int default_rank = 8;
+bool has_room(const Tensor& tensor, TuckerOptions options) {
+  options.compute.trace.clear();
+  try {
+    TuckerJob(tensor, options, ranks_of(options, tensor.shape()), {});
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    return false;
+  }
+}
+
+// Of each mode, where the search for ranks begins: as many as a small core and the budget have room for.
+int first_rank(const Tensor& tensor, TuckerOptions options) {
+  constexpr int most = 8;
+  constexpr double most_numbers = 4096;  // of the core
+  int rank = most;
+  while (rank > 1 && std::pow(rank, tensor.order()) > most_numbers) --rank;
+  for (; rank > 1; rank /= 2) {
+    options.ranks = {rank};
+    if (has_room(tensor, options)) break;
+  }
+  return rank;
+}
 
 // The options of a fit, with ranks, method and seed taken from a file to resume.
 struct TuckerBegin {
   TuckerBegin(const Tensor& tensor, const TuckerOptions& given) : options(given) {
-    if (options.max_error > 0) {
-      if (!options.resume.empty() || !options.checkpoint.empty())
-        refuse(option_name("max_error") + " has no checkpoints; leave one of them out");
-      if (options.ranks.empty()) options.ranks = {default_rank};
+    const bool searches = options.max_error > 0 && options.ranks.empty() && options.initial == nullptr;
+    if (options.max_error > 0 && (!options.resume.empty() || !options.checkpoint.empty())) {
+      refuse(option_name("max_error") + " has no checkpoints; leave one of them out");
     }
+    if (searches) options.ranks = {1};  // until all else is checked
     if (!given.resume.empty()) resume(tensor.summary());
     ranks = ranks_of(options, tensor.shape());
     check(tensor, options, ranks);
+    if (!searches) return;
+    options.ranks = {first_rank(tensor, options)};
+    ranks = ranks_of(options, tensor.shape());
   }
 
   void resume(const TensorSummary& tensor) {
@@ -161,7 +186,12 @@ class TuckerFit {
       core_ = model_.core;
     } else {
       core_.resize(static_cast<std::size_t>(shape_.numbers()));
-      start();
+      try {
+        start();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::cancelled) throw;
+        throw Error(ErrorKind::cancelled, "stopped before the first sweep, so there is no model");
+      }
     }
     model_.shape = tensor_->shape;
     model_.ranks.assign(ranks_->begin(), ranks_->end());
@@ -177,7 +207,7 @@ class TuckerFit {
     const bool samples = TuckerJob::samples(*options_);
     // Whole unfoldings have no slabs of random columns: a job before this one makes them.
     if (samples && job_->slabs->slab == 0) {
-      SlabJob sampling = TuckerJob::sampling(tensor, *options_, *ranks_, [this] { return meter_->poll(); });
+      SlabJob sampling = TuckerJob::sampling(tensor, *options_, *ranks_, stop());
       slabs_.emplace(tensor, factors_, *ranks_, *sampling.job, sampling.slab, *meter_);
       sample_factors();
       slabs_.reset();
@@ -200,7 +230,12 @@ class TuckerFit {
   }
 
  private:
+  static constexpr std::uint64_t polled_rows = 256;
+
   Executor& pool() { return job_->slabs->job->pool(); }
+  StopPoll stop() {
+    return [this] { return meter_->poll(); };
+  }
 
   void start() {
     for (std::size_t n = 0; n < ranks_->size(); ++n) {
@@ -210,7 +245,7 @@ class TuckerFit {
       } else {
         fill_initial_rows(options_->seed, static_cast<int>(n), 0, (*ranks_)[n], factors_[n], Start::normal);
       }
-      orthonormalise_columns(factors_[n], (*ranks_)[n], pool());
+      orthonormalise_columns(factors_[n], (*ranks_)[n], pool(), stop());
     }
   }
 
@@ -318,11 +353,10 @@ class TuckerFit {
   void update_by_vectors(std::size_t mode, bool makes_core) {
     const std::uint64_t choices = shape_.choices(mode);
     const std::vector<double> unfolding = slabs_->unfold(mode);
-    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool(),
-                                          [this] { return meter_->poll(); }));
+    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool(), stop()));
     if (!makes_core) return;
     std::vector<double> product;
-    multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool());
+    multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool(), stop());
     shape_.fold(product, mode, 0, choices, core_);
   }
 
@@ -333,12 +367,12 @@ class TuckerFit {
     std::vector<double> of_choices;  // the core's columns of the slab's choices
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
       of_choices.clear();
-      for (std::uint64_t c = 0; c < count; ++c) {
-        const std::uint64_t place = shape_.place(mode, first + c);
+      shape_.for_each_place(mode, first, count, [&](std::uint64_t, std::uint64_t place) {
         for (std::uint64_t r = 0; r < rank; ++r) of_choices.push_back(core_[place + r * shape_.stride(mode)]);
-      }
+      });
       run_shares(pool(), tensor_->shape[mode], [&](std::uint64_t row, std::uint64_t end) {
         for (; row < end; ++row) {
+          if (row % polled_rows == 0) give_up_if(stop());
           for (std::uint64_t c = 0; c < count; ++c) {
             const double y = output[row * slabs_->slab() + c];
             for (std::uint64_t r = 0; r < rank; ++r) sum[row * rank + r] += y * of_choices[c * rank + r];
@@ -346,7 +380,7 @@ class TuckerFit {
         }
       });
     });
-    orthonormalise_columns(sum, (*ranks_)[mode], pool());
+    orthonormalise_columns(sum, (*ranks_)[mode], pool(), stop());
     set_factor(mode, std::move(sum));
   }
 
@@ -354,7 +388,7 @@ class TuckerFit {
   void refresh_core(std::size_t mode) {
     std::vector<double> product;
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
-      multiply_transposed(factors_[mode], shape_.rank(mode), output, product, pool());
+      multiply_transposed(factors_[mode], shape_.rank(mode), output, product, pool(), stop());
       shape_.fold(product, mode, first, count, core_);
     });
   }

@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/work/job.hpp"
+#include "engine/work/plan.hpp"
 
 namespace blco {
 namespace {
@@ -35,49 +40,80 @@ void bound_by_others(std::vector<std::uint64_t>& ranks) {
   }
 }
 
-// The core's squares, as a box of them shrinks from the ends of its modes.
-class CoreCut {
+// The core's squares, as a box of them shrinks from the ends of its modes. Each number leaves the box once.
+class CoreBox {
  public:
-  explicit CoreCut(const TuckerModel& model) : core_(model.core), ranks_(model.ranks), kept_(model.ranks) {}
+  explicit CoreBox(const TuckerModel& model) : core_(&model.core), kept_(model.ranks), strides_(kept_.size(), 1) {
+    for (std::size_t n = kept_.size(); n-- > 1;) strides_[n - 1] = strides_[n] * kept_[n];
+    for (const std::uint64_t rank : kept_) squares_.emplace_back(static_cast<std::size_t>(rank));
+    for (std::uint64_t slice = 0; slice < kept_[0]; ++slice) add_slice(0, slice, 1);
+  }
 
-  // Cuts last slices, those of the smallest squares first, while the squares that are left are at least `least`; where
-  // a rank exceeds the product of the others then, its last slices too.
-  void cut(double least) {
+  // Cuts last slices, those of the smallest squares first, while the sum of what is cut is at most `most`; where a rank
+  // exceeds the product of the others then, its last slices too.
+  void cut(double most) {
+    double sum = 0;
     while (true) {
-      std::vector<std::uint64_t> best;
-      double best_left = least;
-      for (std::size_t n = 0; n < ranks_.size(); ++n) {
-        if (kept_[n] == 1) continue;
-        std::vector<std::uint64_t> kept = kept_;
-        --kept[n];
-        bound_by_others(kept);
-        const double left = squares_within(kept);
-        if (left < best_left || (!best.empty() && left == best_left)) continue;
-        best = std::move(kept);
-        best_left = left;
+      std::optional<CoreBox> best;
+      double least = most - sum;
+      for (std::size_t n = 0; n < kept_.size(); ++n) {
+        if (kept_[n] == 1 || last_squares(n) > least || (best && last_squares(n) == least)) continue;
+        CoreBox box = *this;
+        const double squares = box.cut_one(n);
+        if (squares > least || (best && squares == least)) continue;
+        best = std::move(box);
+        least = squares;
       }
-      if (best.empty()) break;
-      kept_ = std::move(best);
+      if (!best) break;
+      *this = std::move(*best);
+      sum += least;
     }
   }
 
   const std::vector<std::uint64_t>& kept() const { return kept_; }
 
  private:
-  double squares_within(const std::vector<std::uint64_t>& kept) const {
+  double last_squares(std::size_t n) const { return squares_[n][kept_[n] - 1]; }
+
+  double cut_one(std::size_t n) {
+    std::vector<std::uint64_t> wanted = kept_;
+    --wanted[n];
+    bound_by_others(wanted);
     double sum = 0;
-    for (std::size_t at = 0; at < core_.size(); ++at) {
-      std::size_t place = at;
-      bool is_kept = true;
-      for (std::size_t n = ranks_.size(); n-- > 0; place /= ranks_[n]) is_kept = is_kept && place % ranks_[n] < kept[n];
-      if (is_kept) sum += core_[at] * core_[at];
+    for (std::size_t m = 0; m < wanted.size(); ++m) {
+      while (kept_[m] > wanted[m]) {
+        sum += last_squares(m);
+        add_slice(m, kept_[m] - 1, -1);
+        --kept_[m];
+      }
     }
     return sum;
   }
 
-  const std::vector<double>& core_;
-  std::vector<std::uint64_t> ranks_;
+  // Adds the squares of a slice within the box, times `sign`, to those of all slices that it crosses.
+  void add_slice(std::size_t mode, std::uint64_t slice, double sign) {
+    std::vector<std::uint64_t> at(kept_.size());
+    at[mode] = slice;
+    std::uint64_t place = slice * strides_[mode];
+    while (true) {
+      const double number = (*core_)[place];
+      for (std::size_t n = 0; n < at.size(); ++n) squares_[n][at[n]] += sign * number * number;
+      std::size_t n = at.size();
+      while (n-- > 0) {
+        if (n == mode) continue;
+        place += strides_[n];
+        if (++at[n] < kept_[n]) break;
+        place -= at[n] * strides_[n];
+        at[n] = 0;
+      }
+      if (n == std::numeric_limits<std::size_t>::max()) return;
+    }
+  }
+
+  const std::vector<double>* core_;
   std::vector<std::uint64_t> kept_;
+  std::vector<std::uint64_t> strides_;
+  std::vector<std::vector<double>> squares_;  // per mode and slice
 };
 
 // The model's matrices with so many columns: the first ones, or more, drawn at random.
@@ -112,7 +148,7 @@ class ErrorFit {
       : tensor_(&tensor), options_(&options), begin_(std::chrono::steady_clock::now()) {}
 
   TuckerModel run() {
-    const double least = (1 - options_->max_error * options_->max_error) * tensor_->summary().sum_of_squares;
+    const double squares = tensor_->summary().sum_of_squares;
     TuckerModel start;
     bool stops_early = true;
     bool was_cut = false;
@@ -120,7 +156,8 @@ class ErrorFit {
       TuckerModel before = model_;
       const std::size_t sweeps = history_.size();
       const bool goes_on = run_round(start, stops_early);
-      const bool is_met = 1 - model_.fit() <= options_->max_error;
+      const double error = 1 - model_.fit();
+      const bool is_met = error <= options_->max_error;
       if (was_cut && !is_met) {  // by rounding
         model_ = std::move(before);
         history_.resize(sweeps);
@@ -129,9 +166,9 @@ class ErrorFit {
       if (!goes_on) return finish();
       std::vector<std::uint64_t> ranks = model_.ranks;
       if (is_met) {
-        CoreCut cut(model_);
-        cut.cut(least);
-        ranks = cut.kept();
+        CoreBox box(model_);
+        box.cut((options_->max_error * options_->max_error - error * error) * squares);
+        ranks = box.kept();
         was_cut = ranks != model_.ranks;
         if (!was_cut && !stops_early) return finish();
         stops_early = was_cut;  // else more sweeps may allow a cut
@@ -159,9 +196,6 @@ class ErrorFit {
     if (!is_first) {
       options.initial = &start;
       options.ranks = {start.ranks.begin(), start.ranks.end()};
-      // Another model is kept beside that one.
-      const std::uint64_t budget = job_budget(options.compute);
-      options.compute.memory.host_bytes = budget - std::min(budget - 1, 2 * bytes_of(model_));
     }
     options.max_sweeps = options_->max_sweeps - static_cast<int>(history_.size());
     if (options.max_sweeps < 1) {
@@ -182,25 +216,50 @@ class ErrorFit {
       return !is_stopped_ && !is_due;
     };
     try {
+      if (!is_first) leave_room(options);
       model_ = fit_tucker(*tensor_, options);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::out_of_memory && !is_first) {
-        throw Error(error.kind(), std::string(error.what()) +
-                                      "; on the host the models of the ranks before take another " +
-                                      format_bytes(2 * bytes_of(model_)));
+      if (is_first) throw;
+      if (error.kind() == ErrorKind::cancelled) {
+        is_stopped_ = true;  // before the first sweep of these ranks
+        if (set_time_limit(options)) model_.stop_reason = StopReason::cancelled;
+      } else if (error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::invalid_argument) {
+        history_.resize(before);
+        model_.stop_reason = StopReason::unfinished;
+        if (options_->on_last_ranks) options_->on_last_ranks(error);
+        return false;
+      } else {
+        throw;
       }
-      if (error.kind() != ErrorKind::cancelled || is_first) throw;
-      is_stopped_ = true;  // before the first sweep of these ranks
-      model_.stop_reason = StopReason::cancelled;
     }
     return !is_stopped_ && (is_due || model_.stop_reason == StopReason::tolerance);
+  }
+
+  // Takes what the models of the ranks before hold off the budget. Throws Error if the rest does not hold a fit.
+  void leave_room(TuckerOptions& options) const {
+    const std::uint64_t held = 2 * bytes_of(model_);
+    const std::uint64_t budget = job_budget(options.compute);
+    options.compute.memory.host_bytes = ample_bytes;
+    const std::uint64_t least = plan_tucker(*tensor_, options).plan.minimum_bytes + held;
+    if (least > budget) {
+      std::string ranks;
+      for (const int rank : options.ranks) {
+        if (!ranks.empty()) ranks += 'x';
+        ranks += std::to_string(rank);
+      }
+      throw Error(ErrorKind::out_of_memory,
+                  "the next ranks, " + ranks + ", require " + format_bytes(least) +
+                      " of host memory beside the model so far, but the budget is " + format_bytes(budget) +
+                      "; give at least " + option_name("host_bytes", as_budget(least)) + " to go on");
+    }
+    options.compute.memory.host_bytes = budget - held;
   }
 
   // What is left of the time; false: nothing.
   bool set_time_limit(TuckerOptions& options) {
     if (options_->time_limit_seconds <= 0) return true;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
-    options.time_limit_seconds -= spent.count();
+    options.time_limit_seconds = options_->time_limit_seconds - spent.count();
     if (options.time_limit_seconds > 0) return true;
     model_.stop_reason = StopReason::time;
     return false;

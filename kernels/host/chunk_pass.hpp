@@ -39,7 +39,12 @@ class ChunkPass {
 
   // Decoder, factors and executor must outlive this.
   ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor)
-      : layout_(config.layout), rank_(config.rank), decoder_(decoder), factors_(factors), executor_(executor) {
+      : layout_(config.layout),
+        rank_(config.rank),
+        decoder_(decoder),
+        factors_(factors),
+        executor_(executor),
+        stop_(config.stop) {
     const int threads = executor.width();
     for (const std::uint64_t numbers : output_numbers(config)) {
       outputs_.emplace_back(numbers, private_share(config, numbers, threads), executor_);
@@ -167,6 +172,9 @@ class ChunkPass {
   }
 
  private:
+  // Numbers that a thread adds to rows of Kronecker products between two polls, a fraction of a second.
+  static constexpr std::uint64_t polled_sums = std::uint64_t{1} << 28;
+
   // Nonzeros of a loss pass whose rows stay in the L1 cache from the model's values to the last output.
   static constexpr std::size_t loss_entries = most_entries;
   static_assert(frame_entries % loss_entries == 0);
@@ -313,7 +321,12 @@ class ChunkPass {
     if (request_.product == Product::hadamard) return mttkrp_rows(task, range);
     KroneckerTask<Sum> product = kronecker_[static_cast<std::size_t>(mode)];
     product.products = products_[part].data();
-    ttmc_rows(task, product, range);
+    const std::size_t most = std::max<std::size_t>(1, polled_sums / product.row.columns());
+    for (const std::size_t end = range.begin + range.count; range.begin < end; range.begin += range.count) {
+      give_up_if(stop_);
+      range.count = std::min(most, end - range.begin);
+      ttmc_rows(task, product, range);
+    }
   }
 
   void add_lines(const FrameSource& source, Task task, int mode, FrameRange frames, std::size_t part) {
@@ -452,6 +465,7 @@ class ChunkPass {
   const FrameDecoder& decoder_;
   const Factors& factors_;
   Executor& executor_;
+  StopPoll stop_;
   std::optional<RowExchange> exchange_;  // set if rows may have owners
   std::vector<PassOutput<Sum>> outputs_;
   std::vector<std::uint64_t> strides_;         // per mode, of its output

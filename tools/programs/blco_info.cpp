@@ -109,12 +109,13 @@ void run(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter
   if (!arguments.page.empty()) {
     write_page(arguments, line, reporter);
   } else if (!arguments.other.empty()) {
-    if (tucker)
-      return info::report_angles(reporter, arguments.path, load_tucker(arguments.path), arguments.other,
-                                 load_tucker(arguments.other));
-    if (!model) cli::refuse("--compare applies to models, but " + arguments.path.string() + " is none");
-    info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
-                       load_model(arguments.other));
+    // The first file is read before the other.
+    if (tucker) {
+      const TuckerModel first = load_tucker(arguments.path);
+      return info::report_angles(reporter, arguments.path, first, arguments.other, load_tucker(arguments.other));
+    }
+    const CpdModel first = load_model(arguments.path);
+    info::report_match(reporter, arguments.path, first, arguments.other, load_model(arguments.other));
   } else if (arguments.verify) {
     if (tucker) return verify_tucker(arguments, reporter);
     model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);

@@ -43,8 +43,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
        "those of --init or --resume"});
   line.add_real("--error", tucker.max_error,
-                "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, 8) up or "
-                "down; 0: --ranks are the ranks; at least 0.001 where --precision is not f64");
+                "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, up to 8) up "
+                "or down, as far as --memory allows; 0: --ranks are the ranks; at least 0.000001, or 0.001 where "
+                "--precision is not f64");
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},
@@ -79,6 +80,7 @@ std::string explain(StopReason reason, const TuckerOptions& options) {
   if (reason == StopReason::sweeps) {
     return "reached the limit of " + cli::format_count(static_cast<std::uint64_t>(options.max_sweeps), "sweep");
   }
+  if (reason == StopReason::unfinished) return "the budget does not hold the next ranks; the model is the last above";
   return std::string(reason == StopReason::time ? "reached the time limit" : "interrupted") +
          "; the model is that of the last sweep above";
 }
@@ -155,6 +157,9 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   tucker.on_sweep = [&](const SweepReport& report) {
     cli::report_sweep(reporter, report, {});
     return !cli::is_interrupted();
+  };
+  tucker.on_last_ranks = [&](const Error& error) {
+    reporter.warn(cli::name_flags(error.what(), [](const std::string&) { return true; }));
   };
   const TuckerModel model = fit_tucker(tensor, tucker);
   checkpoints.save_beside(tucker.checkpoint, [&] { save(model, arguments.output, &claims); });

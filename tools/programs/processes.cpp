@@ -84,7 +84,7 @@ void Processes::join(Compute& compute) {
   compute.peers = peers_;
   if (!is_helper()) return;
   // Launchers pass signals on to all processes. The first one ends the job, while the others serve on.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, SIG_IGN);
 }
 
 void Processes::serve(const std::filesystem::path& tensor, const Compute& compute) {

@@ -81,7 +81,8 @@ void put_line(const std::string& text) {
   static_cast<void>(std::fflush(stdout));
 }
 
-constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
+// Launchers of clusters send SIGUSR1 some time before the limit of a job.
+constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 // The handler may run on any thread.
 std::atomic<bool> interrupted = false;

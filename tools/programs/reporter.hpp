@@ -89,9 +89,9 @@ class Reporter {
   Clock::time_point next_event_ = Clock::now();
 };
 
-// Whether a signal (SIGINT, SIGTERM, SIGHUP) has asked the job to end. Since Reporter::progress was called, the first
-// such signal is recorded and answered, and the second ends the process at once; a signal that was ignored at the start
-// of the process stays ignored.
+// Whether a signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) has asked the job to end. Since Reporter::progress was called, the
+// first such signal is recorded and answered, and the second ends the process at once; a signal that was ignored at the
+// start of the process stays ignored.
 bool is_interrupted();
 
 // One sentence about components of `model` that cancel each other, with what to do about it.

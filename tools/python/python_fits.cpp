@@ -280,7 +280,9 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
-  options.on_checkpoint = [&](const CheckpointReport& report) { callbacks.warn(report); };
+  options.on_checkpoint = [&](const CheckpointReport& report) {
+    if (report.failure) callbacks.warn(*report.failure);
+  };
   nb::object model = nb::none();
   nb::object agreement = nb::none();
   nb::object raised = nb::none();

@@ -163,11 +163,11 @@ class Callbacks {
     return [this](const Progress& at) { return call(progress_, at); };
   }
 
-  // Warns of a checkpoint that could not be saved: the fit goes on.
-  void warn(const CheckpointReport& report) {
-    if (!report.failure) return;
+  // Warns of what does not end the fit, such as a checkpoint that could not be saved.
+  void warn(const Error& error) {
     const nb::gil_scoped_acquire lock;
-    call(nb::module_::import_("warnings").attr("warn"), report.failure->what());
+    const nb::object named = nb::module_::import_("blco._errors").attr("of_kind")("io", error.what());
+    call(nb::module_::import_("warnings").attr("warn"), nb::str(named));
   }
 
   // Runs work without the lock. What a callback raised is thrown in the place of the error that it led to.

@@ -53,7 +53,10 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, 
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
-  options.on_checkpoint = [&](const CheckpointReport& report) { callbacks.warn(report); };
+  options.on_checkpoint = [&](const CheckpointReport& report) {
+    if (report.failure) callbacks.warn(*report.failure);
+  };
+  options.on_last_ranks = [&](const Error& error) { callbacks.warn(error); };
   nb::object model = nb::none();
   nb::object raised = nb::none();
   try {

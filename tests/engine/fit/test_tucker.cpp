@@ -10,59 +10,17 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "tests/engine/fit/tucker_tensors.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::uint64_t length = 6;
-
-double cell_of_rank_one(std::uint64_t i, std::uint64_t j, std::uint64_t k) {
-  return std::sin(1.0 + static_cast<double>(i)) * (2.0 + static_cast<double>(j)) / (1.0 + static_cast<double>(k));
-}
-
-// Cells i + 10 j + 100 k, plus a product: multilinear ranks of 3 each at most.
-double cell_value(std::uint64_t i, std::uint64_t j, std::uint64_t k) {
-  return static_cast<double>(i + 10 * j + 100 * k) + cell_of_rank_one(i, j, k);
-}
-
-MemoryTensor dense_tensor() {
-  std::vector<std::vector<std::uint32_t>> coordinates(3);
-  std::vector<double> values;
-  for (std::uint32_t i = 0; i < length; ++i) {
-    for (std::uint32_t j = 0; j < length; ++j) {
-      for (std::uint32_t k = 0; k < length; ++k) {
-        coordinates[0].push_back(i);
-        coordinates[1].push_back(j);
-        coordinates[2].push_back(k);
-        values.push_back(cell_value(i, j, k));
-      }
-    }
-  }
-  CoordinateArrays arrays{.values = values};
-  for (const std::vector<std::uint32_t>& mode : coordinates) arrays.coordinates.emplace_back(mode);
-  return MemoryTensor(arrays, {.shape = {length, length, length}});
-}
 
 // The diagonal of a tensor, with these values.
 MemoryTensor diagonal_tensor(const std::vector<double>& values) {
   std::vector<std::uint32_t> places(values.size());
   std::iota(places.begin(), places.end(), 0U);
   return MemoryTensor({.coordinates = {places, places, places}, .values = values});
-}
-
-TuckerOptions of_ranks(std::vector<int> ranks, TuckerMethod method = TuckerMethod::hooi) {
-  return {.method = method, .ranks = std::move(ranks), .compute = {.devices = {"cpu"}, .threads = 1}};
-}
-
-void expect_refused(const MemoryTensor& tensor, const TuckerOptions& options, const std::string& words) {
-  try {
-    fit_tucker(tensor, options);
-    FAIL() << "not refused: " << words;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-    EXPECT_THAT(error.what(), testing::HasSubstr(words));
-  }
 }
 
 TEST(Tucker, GivesBackATensorOfItsRanks) {
@@ -77,8 +35,8 @@ TEST(Tucker, GivesBackATensorOfItsRanks) {
     const TuckerModel model = fit_tucker(tensor, options);
 
     EXPECT_EQ(model.method, method);
-    for (std::uint64_t i = 0; i < length; ++i) {
-      for (std::uint64_t k = 0; k < length; ++k) {
+    for (std::uint64_t i = 0; i < tucker_length; ++i) {
+      for (std::uint64_t k = 0; k < tucker_length; ++k) {
         const std::vector<std::uint64_t> cell{i, 2, k};
         EXPECT_NEAR(model.value(cell), cell_value(i, 2, k), 1e-9) << to_string(method);
       }
@@ -371,70 +329,6 @@ TEST(Tucker, RefusesToResumeWhatDoesNotSuit) {
   expect_refused(tensor, with([](TuckerOptions& of) { of.method = TuckerMethod::hoqri; }), "hooi");
   expect_refused(tensor, with([](TuckerOptions& of) { of.max_sweeps = 2; }), "3 sweeps");
   expect_refused(tensor, with([](TuckerOptions& of) { of.checkpoint_sweeps = 0; }), "checkpoint_sweeps");
-}
-
-TEST(Tucker, FindsTheRanksOfATensorForAnError) {
-  // Of mode 1 a constant and a line: multilinear ranks of 3, 2 and 3.
-  const MemoryTensor tensor = dense_tensor();
-  for (const std::vector<int>& start : {std::vector<int>{}, {1, 1, 1}, {6, 6, 6}}) {
-    TuckerOptions options = of_ranks(start);
-    options.max_error = 1e-6;
-    std::vector<std::vector<int>> tried;
-    options.on_plan = [&](const TuckerPlan& plan) { tried.push_back(plan.ranks); };
-
-    const TuckerModel model = fit_tucker(tensor, options);
-
-    EXPECT_LE(1 - model.fit(), options.max_error);
-    EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{3, 2, 3}));
-    EXPECT_EQ(tried.front(), ranks_of(start.empty() ? of_ranks({8}) : options, tensor.shape()));
-    EXPECT_EQ(tried.back(), (std::vector<int>{3, 2, 3}));
-  }
-}
-
-// No rank may exceed the other, so that both become smaller at once.
-TEST(Tucker, FindsTheRanksOfAMatrixForAnError) {
-  const std::vector<std::uint32_t> places = {1, 4, 6};
-  const std::vector<std::uint32_t> zeros = {0, 0, 0};
-  const std::vector<double> values = {3, 2, 1};
-  TuckerOptions options = of_ranks({});
-  options.max_error = 1e-6;
-
-  const MemoryTensor matrix({.coordinates = {places, places}, .values = values}, {.shape = {12, 9}});
-  const MemoryTensor slice({.coordinates = {places, zeros, places}, .values = values}, {.shape = {12, 1, 9}});
-
-  EXPECT_EQ(fit_tucker(matrix, options).ranks, (std::vector<std::uint64_t>{3, 3}));
-  EXPECT_EQ(fit_tucker(slice, options).ranks, (std::vector<std::uint64_t>{3, 1, 3}));
-}
-
-TEST(Tucker, EndsASearchForRanksWithTheModelOfTheLastSweep) {
-  const MemoryTensor tensor = dense_tensor();
-  TuckerOptions options = of_ranks({1});
-  options.max_error = 1e-6;
-  options.max_sweeps = 4;
-  options.tolerance = 0;
-
-  const TuckerModel few = fit_tucker(tensor, options);
-  options.max_sweeps = 50;
-  options.on_sweep = [](const SweepReport& report) { return report.sweep < 2; };
-  const TuckerModel stopped = fit_tucker(tensor, options);
-
-  EXPECT_EQ(few.sweeps(), 4U);
-  EXPECT_EQ(few.stop_reason, StopReason::sweeps);
-  EXPECT_GT(1 - few.fit(), options.max_error);
-  EXPECT_EQ(stopped.sweeps(), 2U);
-  EXPECT_EQ(stopped.stop_reason, StopReason::cancelled);
-}
-
-TEST(Tucker, RefusesAnErrorThatDoesNotSuit) {
-  TuckerOptions options = of_ranks({2});
-  options.max_error = 1;
-  expect_refused(dense_tensor(), options, "max_error");
-  options.compute.precision = Precision::f32;
-  options.max_error = 1e-4;
-  expect_refused(dense_tensor(), options, "f64");
-  options.max_error = 0.1;
-  options.checkpoint = "checkpoint.h5";
-  expect_refused(dense_tensor(), options, "no checkpoints");
 }
 
 TEST(Tucker, HasNoModelBeforeTheFirstSweep) {

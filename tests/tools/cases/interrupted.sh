@@ -19,6 +19,6 @@ exec 3<>endless
 yes '1 2 3 1' | head -n 100000 >lines
 (while cat lines; do :; done) >endless 2>/dev/null &
 feeder=$!
-stop TERM blco-ingest blco-ingest endless -o never.blco
+stop USR1 blco-ingest blco-ingest endless -o never.blco
 kill $feeder
 rm endless lines

@@ -162,9 +162,10 @@ def fit_tucker(
     """Fits a Tucker model of so many columns per mode; one number is for all modes, where that is possible.
 
     `method` is hooi, hoqri (less memory, more sweeps) or auto; `start` is random or nvecs. With `error` the ranks are
-    found, from those that are given up or down, for which |X - M| / |X| is at most this. Other options are those of
-    blco-tucker; None is the default. `initial` is a model of the same shape, which gives the ranks too, and so does the
-    file of `resume`. `progress`, `callback` and Ctrl-C are as with `fit_cpd`.
+    found, from those that are given up or down, for which |X - M| / |X| is at most this; where `memory` does not hold
+    the next ranks, a warning names what does. Other options are those of blco-tucker; None is the default. `initial` is
+    a model of the same shape, which gives the ranks too, and so does the file of `resume`. `progress`, `callback` and
+    Ctrl-C are as with `fit_cpd`.
     """
     words = dict(locals())
     for name in ("tensor", "progress", "callback"):
