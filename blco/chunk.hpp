@@ -30,6 +30,7 @@ struct ChunkView {
   std::array<std::span<const std::byte>, column_count> payload{};
   std::span<const std::uint64_t> lower{};  // per mode, smallest coordinate in the chunk
   std::span<const std::uint64_t> upper{};  // per mode, largest coordinate in the chunk, inclusive
+  int value_exponent = 0;                  // its values count divided by 2 to the power of this
 
   // All payloads as one range, with what lies between them; empty if they do not follow each other as above.
   std::span<const std::byte> contiguous() const {

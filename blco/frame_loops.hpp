@@ -38,8 +38,8 @@ void bit_widths_avx512(const std::uint64_t* entries, std::uint8_t* widths);
 // Same as decode_frame; reads no byte past the frame.
 void decode_frame_avx512(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
                          std::uint64_t* values);
-// Decodes a plain frame of signed integers below 2^53 and divides each by `power`, a power of ten up to 10^15; bit for
-// bit the result of a division.
+// Decodes a plain frame of signed integers below 2^53 and divides each by `power`, a power of ten up to 10^15, times
+// any power of two; bit for bit the result of a division.
 void decode_quotients_avx512(const std::byte* frame, FrameShape shape, std::uint64_t base, double power,
                              double* values);
 

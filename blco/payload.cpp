@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -221,7 +222,13 @@ PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expe
 
 PayloadView view_payload(std::span<const std::byte> payload) {
   const PayloadHeader header = read_header(payload);
-  return {payload.data(), header.count, static_cast<Codec>(header.codec), header.exponent, header.base};
+  return {payload.data(), header.count, static_cast<Codec>(header.codec), power_of_ten[header.exponent], header.base};
+}
+
+PayloadView view_values(std::span<const std::byte> payload, int value_exponent) {
+  PayloadView view = payload.empty() ? PayloadView{} : view_payload(payload);
+  view.divisor = std::ldexp(view.divisor, value_exponent);
+  return view;
 }
 
 void shuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out) {
@@ -240,7 +247,7 @@ void decode_line_frame(const PayloadView& payload, std::uint64_t frame, std::uin
 void check_padding(std::span<const std::byte> payload) {
   const PayloadView view = view_payload(payload);
   if (!all_zero(payload.last(payload_padding))) fail("the last 8 bytes of the payload are not zero");
-  if (view.codec != Codec::decimal && view.exponent != 0) fail("the payload has an exponent, but not codec decimal");
+  if (view.codec != Codec::decimal && view.divisor != 1) fail("the payload has an exponent, but not codec decimal");
   if (view.codec == Codec::f32) {
     if (!all_zero(payload.subspan(sizeof(PayloadHeader) + 4 * std::size_t{view.count}))) {
       fail("the padding behind the values is not zero");

@@ -49,7 +49,7 @@ struct PayloadView {
   const std::byte* bytes = nullptr;
   std::uint32_t count = 0;
   Codec codec = Codec::line;
-  int exponent = 0;
+  double divisor = 1;  // of what is stored: of decimals 10^exponent; times a power of 2, see view_values()
   std::uint64_t base = 0;
 
   BLCO_HOST_DEVICE const FrameEntry& entry(std::uint64_t frame) const {
@@ -96,6 +96,8 @@ PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expe
                           const PayloadChecksum& checksum);
 // Same without checksum and frame table. Requires: the bytes were checked before.
 PayloadView view_payload(std::span<const std::byte> payload);
+// Same of values, each divided by 2^value_exponent as it is decoded; without a payload all are 1 before that.
+PayloadView view_values(std::span<const std::byte> payload, int value_exponent);
 
 // Convert a whole payload between codecs f64 and f64_shuffled, checksum included. `out` has the same size.
 void shuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out);
@@ -103,7 +105,7 @@ void unshuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out)
 
 // Decodes the 256 entries of frame `frame` (from entry 256 * frame on) of a line column into `out`, which holds 256.
 void decode_line_frame(const PayloadView& payload, std::uint64_t frame, std::uint64_t* out);
-// Same for values of any codec; entries past the end are unspecified.
+// Same for values of any codec, or without a payload; entries past the end are unspecified.
 void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out);
 
 // Checks a payload that check_payload has accepted: tail and alignment bytes, fields past the count in the last frame,

@@ -1,6 +1,7 @@
 // Assembles a payload: header, frame table, frames or raw values, padding, checksum.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,8 @@
 namespace blco {
 
 inline constexpr int max_decimal_exponent = 15;
+inline constexpr std::array<double, max_decimal_exponent + 1> power_of_ten = {
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
 // The base of a payload of integers: the most frequent of the frames' smallest values, so that frames that have it need
 // no base of their own.

@@ -17,9 +17,6 @@
 namespace blco {
 namespace {
 
-constexpr std::array<double, max_decimal_exponent + 1> power_of_ten = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-
 bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 // Rounds to the nearest integer; without a call below 2^51.
@@ -119,6 +116,10 @@ double widen(std::uint32_t single) {
   return sign != 0 ? -magnitude : magnitude;
 }
 
+void multiply(double* frame, double factor) {
+  for (std::size_t i = 0; i < frame_entries; ++i) frame[i] *= factor;
+}
+
 std::size_t entries_of_frame(const PayloadView& payload, std::uint64_t frame) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(frame_entries, payload.count - frame * frame_entries));
 }
@@ -163,17 +164,23 @@ std::vector<std::byte> encode_stored_values(std::span<const double> values, std:
 }
 
 void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out) {
+  const double factor = 1 / payload.divisor;  // exact but for decimals, which are divided
+  if (payload.bytes == nullptr) {
+    std::fill_n(out, frame_entries, factor);
+    return;
+  }
   switch (payload.codec) {
     case Codec::integer:
     case Codec::decimal: {
       const FrameShape shape = unpack_descriptor(payload.entry(frame).descriptor);
-      const double power = power_of_ten[static_cast<std::size_t>(payload.exponent)];
-      if (has_frame_avx512()) return decode_quotients_avx512(payload.frame(frame), shape, payload.base, power, out);
+      if (has_frame_avx512()) {
+        return decode_quotients_avx512(payload.frame(frame), shape, payload.base, payload.divisor, out);
+      }
       std::array<std::uint64_t, frame_entries> integers;
       decode_frame(payload.frame(frame), shape, FrameCoding::plain, payload.base, integers.data());
       for (std::size_t i = 0; i < integers.size(); ++i) {
         const auto value = static_cast<double>(static_cast<std::int64_t>(integers[i]));
-        out[i] = payload.codec == Codec::decimal ? value / power : value;
+        out[i] = payload.divisor != 1 ? value / payload.divisor : value;
       }
       break;
     }
@@ -182,10 +189,12 @@ void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double*
       const std::size_t count = entries_of_frame(payload, frame);
       std::memcpy(singles.data(), payload.raw() + 4 * frame * frame_entries, 4 * count);
       std::transform(singles.begin(), singles.end(), out, widen);
+      if (factor != 1) multiply(out, factor);
       break;
     }
     default:
       std::memcpy(out, payload.raw() + 8 * frame * frame_entries, 8 * entries_of_frame(payload, frame));
+      if (factor != 1) multiply(out, factor);
       break;
   }
 }

@@ -123,6 +123,9 @@ class CoordinateReader {
 
   // At the end of the input: its modes; empty if coordinates are numbers.
   virtual std::vector<KeyedMode> keyed_modes() const { return {}; }
+
+  // At the end of the input: what it may mean otherwise than it was taken, as IngestReport has it.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 }  // namespace blco

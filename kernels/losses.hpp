@@ -1,8 +1,10 @@
 // The losses as functions of an entry x and the model's value m; host, device and reference share them.
 //
-// A loss is a struct: value and derivative by m, with T a number that has these operators, log, exp, pow and abs; the
-// traits below; and the excess, twice the difference between the loss at m and at the best m for the entry, without the
-// difference of two large numbers. To add one, write its struct here, name it in with_loss, and in blco/loss.{hpp,cpp}.
+// A loss is a struct: value and derivative by m, with T a number that has these operators, log, exp, pow and abs; what
+// both are beyond those of a zero, f(x, m) - f(0, m), in a closed form where there is one, because m may be so much
+// larger than what it says of x that the difference rounds that away; the traits below; and the excess, twice the
+// difference between the loss at m and at the best m for the entry, without that of two large numbers. To add one,
+// write its struct here, name it in with_loss, and in blco/loss.{hpp,cpp}.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +26,14 @@ enum class ModelScale { size, odds, logarithm };
 
 // Trait `at_zero`: the loss of a cell that is zero where its sum over all cells has a closed form: m or m^2.
 enum class ZeroLoss { other, model, square };
+
+// Trait `unit`: how a loss whose m is a size changes with the unit of x, m and e, which its epsilon is:
+// f(c x, c m) = c^degree f(x, m) + log(c) (of_cell + of_size c x).
+struct LossUnit {
+  double degree = 0;
+  double of_cell = 0;
+  double of_size = 0;
+};
 
 // Trait `nonnegative`: the loss is defined for m >= 0 only, so that factors must not be negative.
 
@@ -62,10 +72,12 @@ struct Traits {
   static constexpr bool nonnegative = false;
   static constexpr ModelScale scale = ModelScale::size;
   static constexpr ZeroLoss at_zero = ZeroLoss::other;
+  static constexpr LossUnit unit = {};
 };
 
 struct Gaussian : Traits {
   static constexpr ZeroLoss at_zero = ZeroLoss::square;
+  static constexpr LossUnit unit = {.degree = 2};
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     return square(x - m);
@@ -74,6 +86,14 @@ struct Gaussian : Traits {
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(2) * (m - x);
   }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    return x * (x - T(2) * m);
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T) const {
+    return T(-2) * x;
+  }
   double excess(double x, double m) const { return value(x, m); }
 };
 
@@ -81,6 +101,7 @@ struct Poisson : Traits {
   static constexpr EntryRange entries = EntryRange::at_least_0;
   static constexpr bool nonnegative = true;
   static constexpr ZeroLoss at_zero = ZeroLoss::model;
+  static constexpr LossUnit unit = {.degree = 1, .of_size = -1};
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -89,6 +110,15 @@ struct Poisson : Traits {
   template <class T>
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(1) - x / (m + T(loss_epsilon));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    using std::log;
+    return T(0) - x * log(m + T(loss_epsilon));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T m) const {
+    return T(0) - x / (m + T(loss_epsilon));
   }
   // An entry below e is fitted best by m = 0.
   double excess(double x, double m) const {
@@ -110,6 +140,14 @@ struct PoissonLog : Traits {
     using std::exp;
     return exp(m) - x;
   }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    return T(0) - x * m;
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T) const {
+    return T(0) - x;
+  }
   double excess(double x, double m) const { return 2 * poisson_excess(x, std::exp(m)); }
 };
 
@@ -125,6 +163,15 @@ struct BernoulliOdds : Traits {
   template <class T>
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(1) / (m + T(1)) - x / (m + T(loss_epsilon));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    using std::log;
+    return T(0) - x * log(m + T(loss_epsilon));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T m) const {
+    return T(0) - x / (m + T(loss_epsilon));
   }
   double excess(double x, double m) const {
     return 2 * (x == 0 ? std::log1p(m) : std::log1p((1 - loss_epsilon) / (m + loss_epsilon)));
@@ -148,12 +195,21 @@ struct BernoulliLogit : Traits {
     using std::exp;
     return T(1) / (T(1) + exp(T(0) - m)) - x;
   }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    return T(0) - x * m;
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T) const {
+    return T(0) - x;
+  }
   double excess(double x, double m) const { return 2 * softplus(x == 0 ? m : -m); }
 };
 
 struct Gamma : Traits {
   static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
+  static constexpr LossUnit unit = {.of_cell = 1};
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -164,12 +220,22 @@ struct Gamma : Traits {
     const T inverse = T(1) / (m + T(loss_epsilon));
     return inverse - x * square(inverse);
   }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    return x / (m + T(loss_epsilon));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T m) const {
+    const T inverse = T(1) / (m + T(loss_epsilon));
+    return T(0) - x * square(inverse);
+  }
   double excess(double x, double m) const { return 2 * above_log(x / (m + loss_epsilon)); }
 };
 
 struct Rayleigh : Traits {
   static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
+  static constexpr LossUnit unit = {.of_cell = 2};
   static constexpr double half_pi = 1.57079632679489661923;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -181,6 +247,15 @@ struct Rayleigh : Traits {
     const T inverse = T(1) / (m + T(loss_epsilon));
     return T(2) * inverse - T(half_pi) * square(x * inverse) * inverse;
   }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    return T(half_pi / 2) * square(x / (m + T(loss_epsilon)));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T m) const {
+    const T inverse = T(1) / (m + T(loss_epsilon));
+    return T(-half_pi) * square(x * inverse) * inverse;
+  }
   double excess(double x, double m) const {
     const double scaled = x / (m + loss_epsilon);
     return 2 * above_log(half_pi / 2 * scaled * scaled);
@@ -188,7 +263,8 @@ struct Rayleigh : Traits {
 };
 
 struct Huber : Traits {
-  double threshold = 1;
+  static constexpr LossUnit unit = {.degree = 2};
+  double threshold = 1;  // counts in the unit too
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::abs;
@@ -200,6 +276,15 @@ struct Huber : Traits {
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(2) * greater(lesser(m - x, T(threshold)), T(-threshold));
   }
+  // No closed form; where both are squares, the difference rounds no more than m^2, which x (x - 2 m) is beside.
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    return value(x, m) - value(T(0), m);
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T m) const {
+    return derivative(x, m) - derivative(T(0), m);
+  }
   double excess(double x, double m) const { return value(x, m); }
 };
 
@@ -207,6 +292,7 @@ struct Beta : Traits {
   static constexpr bool nonnegative = true;
   double exponent = 2;
   EntryRange entries = exponent < 0 ? EntryRange::above_0 : EntryRange::at_least_0;
+  LossUnit unit = {.degree = exponent};
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::pow;
@@ -218,6 +304,16 @@ struct Beta : Traits {
     using std::pow;
     const T base = m + T(loss_epsilon);
     return pow(base, T(exponent - 1)) - x * pow(base, T(exponent - 2));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T beyond_zero(T x, T m) const {
+    using std::pow;
+    return x * pow(m + T(loss_epsilon), T(exponent - 1)) * T(-1 / (exponent - 1));
+  }
+  template <class T>
+  BLCO_HOST_DEVICE T slope_beyond_zero(T x, T m) const {
+    using std::pow;
+    return T(0) - x * pow(m + T(loss_epsilon), T(exponent - 2));
   }
   // The least lies at m + e = x; where x is smaller than e, at the least m there is.
   double excess(double x, double m) const {
@@ -268,6 +364,26 @@ inline EntryRange entries_of(const Loss& loss) {
 
 inline ModelScale scale_of(const Loss& loss) {
   return with_loss(loss, [](const auto& of_kind) { return of_kind.scale; });
+}
+
+inline LossUnit unit_of(const Loss& loss) {
+  return with_loss(loss, [](const auto& of_kind) { return of_kind.unit; });
+}
+
+// Of values with this mean square, the exponent of the first power of 2 that is at least its root: a unit in which they
+// are near 1. 0 for losses whose model is no size.
+inline int exponent_of_unit(const Loss& loss, double mean_square) {
+  if (scale_of(loss) != ModelScale::size || !(mean_square > 0) || !std::isfinite(mean_square)) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(mean_square, &exponent);
+  const int of_square = fraction > 0.5 ? exponent : exponent - 1;
+  return (of_square + (of_square > 0 ? 1 : 0)) / 2;
+}
+
+// The loss of values divided by 2^exponent, where it has a threshold for them.
+inline Loss in_unit(Loss loss, int exponent) {
+  if (loss.kind == LossKind::huber) loss.parameter = std::ldexp(loss.parameter, -exponent);
+  return loss;
 }
 
 inline ZeroLoss loss_at_zero(const Loss& loss) {

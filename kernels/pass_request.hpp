@@ -57,8 +57,8 @@ struct BeyondZero {
   LossFunction loss;
   template <class T>
   BLCO_HOST_DEVICE void operator()(T x, T m, T& term, T& weight) const {
-    term = loss.value(x, m) - loss.value(T(0), m);
-    weight = loss.derivative(x, m) - loss.derivative(T(0), m);
+    term = loss.beyond_zero(x, m);
+    weight = loss.slope_beyond_zero(x, m);
   }
 };
 

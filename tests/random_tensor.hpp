@@ -101,8 +101,9 @@ struct EncodedChunk {
   std::vector<std::byte> value;
   std::vector<std::uint64_t> lower;
   std::vector<std::uint64_t> upper;
+  int value_exponent = 0;
 
-  ChunkView view() const { return {number, nnz, {index, key, value}, lower, upper}; }
+  ChunkView view() const { return {number, nnz, {index, key, value}, lower, upper, value_exponent}; }
 };
 
 // Entries [first, first + count) of a tensor as one chunk.

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace blco {
 
-// The default budget: 80% of the smaller of available memory and this process's cgroup limit.
-std::uint64_t default_host_bytes();
+// The default budget: 80% of the available memory, or of what the process's control groups leave if that is less.
+// `root` holds proc and sys.
+std::uint64_t default_host_bytes(const std::filesystem::path& root = "/");
 
 // `bytes`, or the default budget if it is 0.
 std::uint64_t host_budget(std::uint64_t bytes);

@@ -11,14 +11,15 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/control_groups.hpp"
 
 namespace blco {
-int usable_processors(int processes) {
+int usable_processors(int processes, const std::filesystem::path& root) {
   cpu_set_t set;
   CPU_ZERO(&set);
   const bool is_known = sched_getaffinity(0, sizeof(set), &set) == 0;
   const int all = is_known ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
-  return std::max(1, all / processes);
+  return std::max(1, std::min(all, read_group_limits(root).processors) / processes);
 }
 
 ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) {

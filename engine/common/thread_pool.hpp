@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -14,8 +15,9 @@
 
 namespace blco {
 
-// Those that this process may use, of which so many processes have equal parts. At least 1.
-int usable_processors(int processes = 1);
+// Those that this process may use, and its control groups have time for; so many processes have equal parts of them. At
+// least 1. `root` holds proc and sys.
+int usable_processors(int processes = 1, const std::filesystem::path& root = "/");
 
 // `threads` counts the caller's own, at most 4096; 0 means one per processor that this process may use. The others
 // start with the first run() of several tasks, which throws Error{out_of_memory} if the system provides fewer.

@@ -15,6 +15,7 @@
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/value_unit.hpp"
 #include "engine/model/arrange_components.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
@@ -36,6 +37,11 @@ std::string in_words(const std::vector<std::string>& constraints) {
   for (const std::string& constraint : constraints)
     words += (words.empty() ? "" : ", ") + quoted_for_message(constraint);
   return words.empty() ? "none" : words;
+}
+
+std::vector<double> times_power(std::vector<double> numbers, int exponent) {
+  for (double& number : numbers) number = std::ldexp(number, exponent);
+  return numbers;
 }
 
 // 2^n is in the sum for each such mode n.
@@ -141,6 +147,11 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
     options.rank = given.initial->rank;
   }
   check_options(tensor, options);
+  // State says in which unit it is: that of the values where it says nothing, as in files of before.
+  const bool has_state = resumed && !resumed->header().state_numbers.empty();
+  value_exponent = has_state ? resumed->header().value_exponent : value_exponent_of(tensor, options.method);
+  of_method = options;
+  of_method.method = in_unit_of_fit(options.method, value_exponent);
 }
 
 JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t held_bytes,
@@ -148,6 +159,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
   const TensorSummary& tensor = given.summary();
   JobNeeds needs = needs_of(given, options.rank, options.compute.precision);
   const MethodNeeds of_method = method_needs(tensor, options);
+  needs.value_exponent = value_exponent_of(tensor, options.method);
   needs.want_previous = of_method.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   needs.backend.all_outputs = of_method.all_outputs;
   needs.backend.loss_passes = of_method.loss_passes;
@@ -183,10 +195,13 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
 
 CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
              ProgressMeter& meter, const ConstantModel& constant)
-    : tensor_(&tensor.summary()),
+    : nonzeros_(&tensor),
+      tensor_(&tensor.summary()),
+      start_(&start),
       options_(&start.options),
       job_(&job),
       meter_(&meter),
+      constant_(constant),
       rows_(TensorChunks::of(tensor), job.backend(), start.options.rank, job.has_factors_on_device()),
       workers_(std::move(workers)) {
   model_.shape = tensor_->shape;
@@ -200,17 +215,21 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
   describe_method(*options_, model_);
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
-  if (start.sampled.empty()) load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
-  for (std::size_t n = 0; n < start.sampled.size(); ++n) rows_.load(static_cast<int>(n), 0, start.sampled[n]);
-  rows_.release();
-  method_ = make_method(
-      {tensor, *options_, *workers_, [this] { return meter_->poll() || meter_->stop_requested(); }, constant});
-  if (start.resumed) {
-    restore_method(*start.resumed);
-  } else {
-    method_->start(options_->initial != nullptr ? options_->initial->weights : std::vector<double>());
-  }
+  begin();
   if (!job.plan().keep_previous) meter_->defer_stops();
+}
+
+void CpFit::begin() {
+  const std::vector<std::vector<double>>& sampled = start_->sampled;
+  if (sampled.empty()) load_initial_factors(*tensor_, *options_, start_->resumed.get(), rows_);
+  for (std::size_t n = 0; n < sampled.size(); ++n) rows_.load(static_cast<int>(n), 0, sampled[n]);
+  rows_.release();
+  method_ =
+      make_method({*nonzeros_, start_->of_method, *workers_,
+                   [this] { return meter_->poll() || meter_->stop_requested(); }, constant_, start_->value_exponent});
+  if (start_->resumed) return restore_method(*start_->resumed);
+  method_->start(options_->initial != nullptr ? times_power(options_->initial->weights, -start_->value_exponent)
+                                              : std::vector<double>());
 }
 
 void CpFit::restore_method(const ModelFileReader& resumed) {
@@ -219,7 +238,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   model_.objective_history = header.objective_history;
   model_.weights = header.weights;
   model_.stop_reason = parse_stop_reason(header.stop_reason);
-  method_->start(model_.weights);
+  method_->start(times_power(model_.weights, -start_->value_exponent));
   if (header.state_numbers.empty()) return;
   ResumedState state(resumed, options_->resume);
   // Rows of the state are in the container's order.
@@ -242,7 +261,8 @@ CpdModel CpFit::run() {
   if (const std::size_t sweep = method_->finish(); sweep > 0 && sweep < model_.objective_history.size()) {
     model_.objective_history.resize(sweep);
   }
-  model_.weights = method_->weights();
+  return_to_better_start();
+  model_.weights = weights();
   // Frees the slots to make room for the model.
   method_.reset();
   workers_.reset();
@@ -269,7 +289,7 @@ std::optional<StopReason> CpFit::run_sweep() {
     if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
     if (model_.sweeps() > 0) {
       method_->undo_step();
-      model_.weights = method_->weights();
+      model_.weights = weights();
       return meter_->reason();
     }
     report.cut_short = true;
@@ -293,8 +313,39 @@ std::optional<StopReason> CpFit::run_sweep() {
   return stop;
 }
 
+std::vector<double> CpFit::weights() const { return times_power(method_->weights(), start_->value_exponent); }
+
+double CpFit::objective_of_values(double of_fit) const {
+  return blco::objective_of_values(of_fit, *tensor_, start_->of_method.method, start_->value_exponent, constant_);
+}
+
+void CpFit::return_to_better_start() {
+  const std::optional<double> first = method_->first_objective();
+  const bool is_given = options_->initial != nullptr || start_->resumed != nullptr;
+  if (!is_given || !first || has_validation(options_->method)) return;
+  // Rounding makes no model worse.
+  const double rounding = options_->compute.precision == Precision::f64 ? 1e-10 : 1e-5;
+  if (last_objective_ <= *first + rounding * std::abs(*first)) return;
+  method_.reset();
+  const StopReason reason = model_.stop_reason;
+  begin();
+  model_.stop_reason = reason;
+  last_objective_ = *first;
+  model_.explained = constant_.explained(*first);
+  if (has_fit(options_->method)) {
+    model_.fit_history.back() = 1 - std::sqrt(objective_of_values(*first) / tensor_->sum_of_squares);
+  } else {
+    model_.objective_history.back() = objective_of_values(*first);
+  }
+}
+
 void CpFit::record(SweepReport& report) {
-  model_.weights = method_->weights();
+  last_objective_ = report.objective;
+  report.objective = objective_of_values(report.objective);
+  if (report.validation_error) {
+    report.validation_error = std::ldexp(*report.validation_error, start_->value_exponent);
+  }
+  model_.weights = weights();
   model_.explained = report.explained;
   if (!std::isfinite(report.objective)) {
     refuse("the objective of sweep " + std::to_string(report.sweep) +
@@ -333,6 +384,7 @@ void CpFit::write_checkpoint() {
       file.state_numbers = {set_of_reordered_modes(*tensor_)};
       file.state_numbers.insert(file.state_numbers.end(), state.numbers.begin(), state.numbers.end());
       file.state_matrices = state.matrices;
+      file.value_exponent = start_->value_exponent;
     }
     write_model_file(
         options_->checkpoint, file,

@@ -22,6 +22,8 @@ struct FitStart {
   FitStart(const TensorSummary& tensor, const CpdOptions& given);
 
   CpdOptions options;
+  int value_exponent = 0;                    // of the fit: FitContext::value_exponent
+  CpdOptions of_method;                      // the options in the unit of the fit
   std::unique_ptr<ModelFileReader> resumed;  // null: a new fit
   std::vector<std::vector<double>> sampled;  // with Start::nvecs, the initial factors, until they are loaded
 };
@@ -40,6 +42,12 @@ class CpFit {
   CpdModel run();
 
  private:
+  // Makes the method, and loads what it starts from.
+  void begin();
+  // If the model has become worse than what a user gave the fit to start from, goes back to that.
+  void return_to_better_start();
+  // Of the factors and weights that the method has, in the unit of the values.
+  std::vector<double> weights() const;
   // Returns nothing if another sweep is due.
   std::optional<StopReason> run_sweep();
   std::optional<StopReason> reason_to_stop(const SweepReport& report);
@@ -47,16 +55,21 @@ class CpFit {
   std::optional<StopReason> reason_to_end(const SweepReport* report) const;
   void record(SweepReport& report);
   void restore_method(const ModelFileReader& resumed);
+  double objective_of_values(double of_fit) const;
   void write_checkpoint();
 
+  const Tensor* nonzeros_;
   const TensorSummary* tensor_;
+  const FitStart* start_;
   const CpdOptions* options_;
   Job* job_;
   ProgressMeter* meter_;
+  ConstantModel constant_;
   OriginalRows rows_;
   CpdModel model_;  // without factors until the end
   std::unique_ptr<WorkerGroup> workers_;
   std::unique_ptr<FitMethod> method_;
+  double last_objective_ = 0;  // in the unit of the fit
 };
 
 // As fit_cpd; the budget also covers `held_bytes` of the caller.

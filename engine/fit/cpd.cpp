@@ -24,7 +24,7 @@ CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptio
   plan.stops_after_pass = method_needs(tensor, options).stops_after_pass;
   if (options.initial != nullptr) {
     plan.new_rows = count_new_rows(tensor, *options.initial);
-    plan.outside_box = count_outside_box(options);
+    plan.outside_box = count_outside_box(tensor, options);
   }
   return plan;
 }
@@ -94,6 +94,7 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
   refuse_inputs_as_outputs({TensorChunks::of(tensor).name()},
                            {options.output, options.checkpoint, options.compute.trace});
   JobNeeds needs = fit_needs(tensor, start.options, held_bytes);
+  needs.value_exponent = start.value_exponent;  // of a checkpoint its own
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, start.options.compute, needs);
   check_model_room(tensor.summary(), start.options);
@@ -103,7 +104,7 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
     start.options.claims = &claims;
   }
   // Before the backend, so that all may use the same memory.
-  const ConstantModel constant = check_entries(tensor, start.options, meter);
+  const ConstantModel constant = check_entries(tensor, start.of_method, start.value_exponent, meter);
   if (samples_start(start.options)) start.sampled = sample_initial_factors(tensor, start.options, held_bytes, meter);
   job.make_backend();
   std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);

@@ -16,6 +16,7 @@
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/methods/value_unit.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/text/quoted_text.hpp"
 #include "kernels/tall_matrices.hpp"
@@ -153,6 +154,7 @@ JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::ui
   JobNeeds needs =
       slab_needs(tensor, columns, options.compute.precision, held_bytes + largest + vectors * sizeof(double), stop);
   needs.may_slab = true;
+  needs.value_exponent = value_exponent_of(tensor.summary(), options.method);
   return needs;
 }
 
@@ -230,11 +232,12 @@ std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const Cpd
   return rows;
 }
 
-std::vector<std::uint64_t> count_outside_box(const CpdOptions& options) {
+std::vector<std::uint64_t> count_outside_box(const TensorSummary& tensor, const CpdOptions& options) {
   const std::vector<RowConstraint>& constraints = constraints_of(options.method);
   if (constraints.empty()) return {};
   const CpdModel& initial = *options.initial;
   const auto rank = static_cast<std::size_t>(initial.rank);
+  const double unit = std::ldexp(1.0, value_exponent_of(tensor, options.method));
   // The weights go into the rows of the first mode, unless there is a mode that is normalised: it carries them.
   const bool weighs_first =
       std::ranges::none_of(constraints, [](const RowConstraint& c) { return c.normalises() || c.is_held(); });
@@ -246,7 +249,7 @@ std::vector<std::uint64_t> count_outside_box(const CpdOptions& options) {
     const double upper = std::max(constraint.upper, rounded_to_f32(constraint.upper));
     std::uint64_t count = 0;
     for (std::size_t i = 0; constraint.set == RowSet::box && i < initial.factors[n].size(); ++i) {
-      const double entry = initial.factors[n][i] * (weighs_first && n == 0 ? initial.weights[i % rank] : 1.0);
+      const double entry = initial.factors[n][i] * (weighs_first && n == 0 ? initial.weights[i % rank] / unit : 1.0);
       if (entry < lower || entry > upper) ++count;
     }
     counts.push_back(count);

@@ -53,6 +53,6 @@ void check_initial_labels(const Tensor& tensor, const std::vector<Labels>& initi
 std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial);
 
 // Per mode with a box, how many entries of the rows from which its first update starts lie outside it; empty if none.
-std::vector<std::uint64_t> count_outside_box(const CpdOptions& options);
+std::vector<std::uint64_t> count_outside_box(const TensorSummary& tensor, const CpdOptions& options);
 
 }  // namespace blco

@@ -354,6 +354,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   for (const SkippedRows& skipped : reader.skipped_rows())
     report.skipped_rows.push_back({skipped.column, skipped.rows});
   report_modes(sorted->keyed_modes, report);
+  report.notes = reader.notes();
   return report;
 }
 
@@ -394,13 +395,18 @@ static std::pair<std::unique_ptr<CoordinateReader>, IngestOptions> open_table(Ar
   return {std::move(reader), std::move(options)};
 }
 
-static std::unique_ptr<ChunkSource> pack_stream(ArrowArrayStream& stream, const IngestOptions& options,
-                                                const ProgressCallback& progress) {
-  ArrowStream owned(stream);
-  ThreadPool executor(options.threads);
-  const auto [reader, chosen] = open_table(std::move(owned), options, executor);
-  return ingest_in_memory(*reader, chosen, executor, progress);
-}
+struct MemoryTensor::Packed {
+  std::unique_ptr<ChunkSource> chunks;
+  std::vector<std::string> notes;
+
+  static Packed of(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress) {
+    ArrowStream owned(stream);
+    ThreadPool executor(options.threads);
+    const auto [reader, chosen] = open_table(std::move(owned), options, executor);
+    auto chunks = ingest_in_memory(*reader, chosen, executor, progress);
+    return {std::move(chunks), reader->notes()};
+  }
+};
 
 MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options,
                            const ProgressCallback& progress)
@@ -409,7 +415,9 @@ MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& 
 }
 
 MemoryTensor::MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress)
-    : Tensor(pack_stream(stream, options, progress)) {
+    : MemoryTensor(Packed::of(stream, options, progress)) {}
+
+MemoryTensor::MemoryTensor(Packed packed) : Tensor(std::move(packed.chunks)), notes_(std::move(packed.notes)) {
   release_freed_memory();
 }
 

@@ -245,7 +245,8 @@ class Prediction {
     const ColumnOptions usual;
     const ColumnOptions& columns = options_.columns;
     const bool has_columns = !columns.modes.empty() || !columns.value.empty() || columns.separator != usual.separator ||
-                             columns.decimal != usual.decimal || columns.missing != usual.missing;
+                             columns.decimal != usual.decimal || columns.quotes != usual.quotes ||
+                             columns.missing != usual.missing;
     if (has_columns) {
       refuse(name + " is a tensor and no table; leave out " + option_name("columns.modes") + ", " +
              option_name("columns.value") + " and other options of tables");

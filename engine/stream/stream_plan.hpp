@@ -17,6 +17,7 @@ struct StreamPlan {
   std::uint64_t scratch_bytes = 0;  // of each reader
   std::uint64_t direct_bytes = 0;   // of each reader beside: to read past the system's cache; 0: read through it
   std::uint64_t disk_bytes_per_pass = 0;
+  int value_exponent = 0;  // of the chunks' values, see ChunkView
 
   // Set by the streamer: packed chunks that became streamed ones, the memory that they do not take, and why.
   std::uint64_t demoted_chunks = 0;

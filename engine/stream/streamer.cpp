@@ -151,18 +151,20 @@ std::unique_ptr<ReadAhead> Streamer::read(ReadOrder order) {
 
 void Streamer::submit_read(const ReadChunk& read) {
   const auto slot = static_cast<int>(read.slot);
+  ChunkView view = read.view;
+  view.value_exponent = plan_.value_exponent;
   const std::uint64_t chunk = read.chunk;
   const bool is_packed = share_.queue != nullptr && share_.queue->packed(chunk);
   const std::uint64_t bytes = is_packed ? 0 : tensor_->stored_bytes(chunk);
   bytes_read_ += bytes;
   if (tier(chunk) == Tier::streamed || is_packed) {
-    backend_->submit(slot, read.view);
+    backend_->submit(slot, view);
   } else if (share_.queue != nullptr && tier(chunk) == Tier::packed) {
-    backend_->submit(slot, read.view);
-    share_.queue->add(share_.worker, chunk, read.view);
+    backend_->submit(slot, view);
+    share_.queue->add(share_.worker, chunk, view);
   } else {
     std::optional<ResidentId>& id = residents_[chunk - share_.first];
-    id = backend_->keep(slot, read.view, tier(chunk));
+    id = backend_->keep(slot, view, tier(chunk));
     backend_->submit_resident(*id);
   }
   if (meter_ != nullptr) meter_->advance(read.view.nnz, bytes);

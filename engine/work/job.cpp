@@ -81,6 +81,7 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   needs.backend.loss_passes = order.loss_passes;
   needs.of_thread = order.of_thread;
   needs.draws = order.draws;
+  needs.value_exponent = order.value_exponent;
   needs.may_slab = true;
   if (order.single_pass) needs.best_tier = Tier::streamed;
   return needs;
@@ -301,7 +302,8 @@ JobOrder Job::order() const {
                  .deterministic = needs_.deterministic,
                  .single_pass = needs_.best_tier == Tier::streamed,
                  .of_thread = threads_ != nullptr || needs_.of_thread,
-                 .draws = needs_.draws};
+                 .draws = needs_.draws,
+                 .value_exponent = needs_.value_exponent};
   std::strncpy(order.version.data(), version_string, order.version.size() - 1);
   return order;
 }

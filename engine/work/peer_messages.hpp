@@ -46,6 +46,7 @@ struct JobOrder {
   bool single_pass = false;  // keeping chunks does not pay
   bool of_thread = false;    // JobNeeds::of_thread
   bool draws = false;        // JobNeeds::draws
+  int value_exponent = 0;    // JobNeeds::value_exponent
 };
 
 // Of the rows that the chunks of the peer and of those below it have, so many from the first one on.

@@ -253,6 +253,7 @@ std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& need
 
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   Plan plan;
+  plan.value_exponent = needs.value_exponent;
   plan.slot_bytes = slot_bytes(tensor, needs);
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, needs) + min_slots * plan.slot_bytes + plan.scratch_bytes;

@@ -31,6 +31,7 @@ struct JobNeeds {
   bool draws = false;          // takes chunks of other workers of the process, and so needs all rows
   bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
   bool want_previous = false;  // keep the factors before each update, if there is room
+  int value_exponent = 0;      // the passes see values divided by 2 to the power of this
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   TierShares shares = {};

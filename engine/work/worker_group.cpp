@@ -117,7 +117,9 @@ StreamPlan WorkerGroup::plan_for(const ChunkSource& other) {
 }
 
 void WorkerGroup::add(const ChunkSource& other) {
-  others_.emplace(&other, std::make_unique<Streamer>(other, plan_for(other), *backend_));
+  StreamPlan plan = plan_for(other);
+  plan.value_exponent = streamer_->plan().value_exponent;
+  others_.emplace(&other, std::make_unique<Streamer>(other, plan, *backend_));
 }
 
 void WorkerGroup::pass_over(const ChunkSource& other, const PassRequest& request) {

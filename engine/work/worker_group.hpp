@@ -43,9 +43,9 @@ class WorkerGroup {
   // each pass reads it anew. plan_for() tells their bytes.
   void add(const ChunkSource& other);
   static StreamPlan plan_for(const ChunkSource& other);
-  // Runs a pass over a tensor that was added.
+  // Runs a pass over a tensor that was added; its values have the tensor's exponent.
   void pass_over(const ChunkSource& other, const PassRequest& request);
-  // Runs a pass over chunks in memory that allocate_host() gave.
+  // Runs a pass over chunks in memory that allocate_host() gave, with exponents of their own.
   void pass_over(std::span<const ChunkView> chunks, const PassRequest& request);
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) { return backend_->allocate_host(bytes); }
 

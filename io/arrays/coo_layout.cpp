@@ -37,6 +37,12 @@ void refuse_other_formats(const NamedArrays& arrays) {
   }
 }
 
+// Of a list; MATLAB has them as matrices of one row or column.
+std::vector<std::uint64_t> list_extents(const std::vector<std::uint64_t>& extents) {
+  const bool is_line = extents.size() == 2 && (extents[0] == 1 || extents[1] == 1);
+  return is_line ? std::vector<std::uint64_t>{extents[0] * extents[1]} : extents;
+}
+
 // Empty if there is none.
 std::string find_values(const NamedArrays& arrays) {
   for (const char* name : {"values", "data"}) {
@@ -47,7 +53,8 @@ std::string find_values(const NamedArrays& arrays) {
 
 CooPart make_part(const NamedArrays& arrays, const std::string& name, std::size_t first_mode, std::size_t modes,
                   const Description& description) {
-  if (modes > 0 && !description.type.is_integer()) {
+  // Reals are integers all the same where they are whole, which the reader checks.
+  if (modes > 0 && description.type.kind == NumberKind::boolean) {
     fail(arrays, "the array '" + name +
                      "' does not hold integers, but coordinates are integers; convert it with .astype('i8')");
   }
@@ -111,7 +118,7 @@ std::uint64_t count_coordinates(NamedArrays& arrays, std::size_t order) {
   }
   const std::vector<std::string> names = find_lists(arrays);
   if (names.empty()) return 0;
-  const std::vector<std::uint64_t> extents = arrays.describe(names.front()).extents;
+  const std::vector<std::uint64_t> extents = list_extents(arrays.describe(names.front()).extents);
   return extents.empty() ? 0 : extents[0];
 }
 
@@ -129,7 +136,7 @@ void add_coordinates(NamedArrays& arrays, CooLayout& layout) {
   }
   for (const std::string& name : names) {
     const Description description = arrays.describe(name);
-    if (description.extents != std::vector<std::uint64_t>{layout.entry_count}) {
+    if (list_extents(description.extents) != std::vector<std::uint64_t>{layout.entry_count}) {
       fail(arrays, "the array '" + name + "' has the shape " + describe(description.extents) + ", but there are " +
                        std::to_string(layout.entry_count) + " values; it must have one coordinate per value");
     }
@@ -140,7 +147,8 @@ void add_coordinates(NamedArrays& arrays, CooLayout& layout) {
 void read_shape(NamedArrays& arrays, std::size_t order, CooLayout& layout) {
   if (!arrays.has("shape")) return;
   const Description description = arrays.describe("shape");
-  if (!description.type.is_integer() || description.extents != std::vector<std::uint64_t>{order}) {
+  if (description.type.kind == NumberKind::boolean ||
+      list_extents(description.extents) != std::vector<std::uint64_t>{order}) {
     fail(arrays, "the array 'shape' has the shape " + describe(description.extents) + ", but must be a list of " +
                      std::to_string(order) + " integers, one length per mode; correct it, or leave it out");
   }
@@ -148,11 +156,12 @@ void read_shape(NamedArrays& arrays, std::size_t order, CooLayout& layout) {
   visit_number(description.type, [&](const auto& load) {
     for (std::size_t n = 0; n < order; ++n) {
       const auto length = load(bytes.data() + n * description.type.bytes);
-      if (!(length > 0)) {
+      const std::uint64_t whole = length > 0 ? index_of_number(length) : no_index;
+      if (whole == no_index) {
         fail(arrays, "the array 'shape' has the length " + std::to_string(length) +
-                         ", but a mode's length is at least 1; correct it, or leave it out");
+                         ", but a mode's length is a whole number from 1; correct it, or leave it out");
       }
-      layout.shape.push_back(static_cast<std::uint64_t>(length));
+      layout.shape.push_back(whole);
     }
   });
 }
@@ -186,6 +195,7 @@ CooLayout find_coo_layout(NamedArrays& arrays, std::size_t order) {
     layout.entry_count = count_coordinates(arrays, order);
   } else {
     description = arrays.describe(values);
+    description.extents = list_extents(description.extents);
     if (description.extents.size() != 1) {
       fail(arrays, "the array '" + values + "' has the shape " + describe(description.extents) +
                        "; the values must be a list, one per nonzero");

@@ -2,6 +2,8 @@
 #include "io/arrays/coo_reader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -17,8 +19,6 @@ constexpr std::uint64_t min_batch_entries = std::uint64_t{1} << 12;
 constexpr std::uint64_t max_batch_entries = std::uint64_t{1} << 18;
 constexpr std::size_t slice_entries = std::size_t{1} << 14;
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
-// A coordinate of 2^64-1 would need a mode of length 2^64.
-constexpr std::uint64_t refused_coordinate = std::numeric_limits<std::uint64_t>::max();
 
 std::size_t order_of(const CooSource& source) {
   std::size_t order = 0;
@@ -34,7 +34,7 @@ std::uint64_t bytes_of_entry(const CooSource& source) {
 
 // The smallest refused coordinate: taken as unsigned, negative numbers lie above it.
 std::uint64_t limit_of(NumberType type) {
-  return type.kind == NumberKind::signed_integer ? std::uint64_t{1} << 63 : refused_coordinate;
+  return type.kind == NumberKind::signed_integer ? std::uint64_t{1} << 63 : no_index;
 }
 
 // The numbers of one column within the bytes read of its part.
@@ -51,7 +51,7 @@ void copy_coordinates(const Column& column, std::size_t begin, std::size_t count
     const std::byte* from = column.first + begin * column.stride;
     std::uint64_t max = 0;
     for (std::size_t i = 0; i < count; ++i, from += column.stride) {
-      const auto at = static_cast<std::uint64_t>(load(from));
+      const std::uint64_t at = index_of_number(load(from));
       max = std::max(max, at);
       out[i * order] = static_cast<Out>(at);
     }
@@ -69,6 +69,24 @@ bool copy_values(const Column& column, std::size_t begin, std::size_t count, dou
     }
   });
   return finite;
+}
+
+// The number of entry i as the file has it.
+std::string text_of(const Column& column, std::size_t i) {
+  std::array<char, 32> text{};
+  char* end = text.data();
+  visit_number(column.type, [&](const auto& load) {
+    end = std::to_chars(text.data(), text.data() + text.size(), load(column.first + i * column.stride)).ptr;
+  });
+  return {text.data(), end};
+}
+
+// Of what is not below limit_of(type).
+std::string coordinate_fault(NumberType type) {
+  if (type.kind == NumberKind::signed_integer) return "negative; coordinates in arrays start at 0";
+  if (type.kind == NumberKind::unsigned_integer) return "too large; the largest coordinate is 2^64-2";
+  const std::string most = type.bytes == sizeof(float) ? "2^24" : "2^53";
+  return "no whole number from 0 to " + most + ", up to which its type has them all; correct it, or give integers";
 }
 
 class CooReader final : public CoordinateReader {
@@ -234,12 +252,8 @@ class CooReader final : public CoordinateReader {
         std::uint64_t at = 0;
         copy_coordinates(coordinates_[n], i, 1, &at, 1, at);
         if (at < limit_of(coordinates_[n].type)) continue;
-        const bool negative = coordinates_[n].type.kind == NumberKind::signed_integer;
-        fail("the coordinate " +
-             (negative ? std::to_string(static_cast<std::int64_t>(at)) + " in mode "
-                       : std::to_string(at) + " in mode ") +
-             std::to_string(n) + " (array '" + array_of(n) + "') is " +
-             (negative ? "negative; coordinates in arrays start at 0" : "too large; the largest coordinate is 2^64-2"));
+        fail("the coordinate " + text_of(coordinates_[n], i) + " in mode " + std::to_string(n) + " (array '" +
+             array_of(n) + "') is " + coordinate_fault(coordinates_[n].type));
       }
       double value = 0;
       if (has_values_ && !copy_values(values_, i, 1, &value)) {

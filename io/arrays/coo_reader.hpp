@@ -31,6 +31,10 @@ std::unique_ptr<CoordinateReader> make_coo_reader(std::vector<std::unique_ptr<Co
 // of one row per mode is inflated twice. Values may be absent if `order`, the number of modes, is given.
 std::unique_ptr<CooSource> open_npz(const std::filesystem::path& path, std::size_t order = 0);
 
+// Whether a file that can be read begins with HDF5's superblock, or has one behind a user block, as those of MATLAB do:
+// at 512, 1024, 2048, ...
+bool has_hdf5_superblock(const std::filesystem::path& path);
+
 // Splits FILE:/GROUP into file and group; the group is "/" if none is named, or if a file of the whole name exists.
 std::pair<std::filesystem::path, std::string> split_hdf5_group(const std::filesystem::path& input);
 

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -22,8 +24,6 @@ struct NumberType {
   NumberKind kind = NumberKind::signed_integer;
   std::uint8_t bytes = 8;  // 1, 2, 4 or 8; a real has 4 or 8, a boolean 1
   bool is_big_endian = false;
-
-  bool is_integer() const { return kind == NumberKind::signed_integer || kind == NumberKind::unsigned_integer; }
 };
 
 template <class T, bool big_endian>
@@ -59,6 +59,22 @@ void visit_number(NumberType type, Visit&& visit) {
       return with_width(std::uint8_t{}, std::uint16_t{}, std::uint32_t{}, std::uint64_t{});
     case NumberKind::real:
       return with_width(float{}, double{});
+  }
+}
+
+// A coordinate of 2^64-1 would need a mode of length 2^64.
+inline constexpr std::uint64_t no_index = std::numeric_limits<std::uint64_t>::max();
+
+// A number as an index: negative integers become those from 2^63 on. A real has to be whole, and so small that its type
+// has all whole numbers up to it; else it is no_index.
+template <class T>
+std::uint64_t index_of_number(T number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr auto most = static_cast<T>(std::uint64_t{1} << std::numeric_limits<T>::digits);
+    const bool is_index = number >= 0 && number <= most && number == std::trunc(number);
+    return is_index ? static_cast<std::uint64_t>(number) : no_index;
+  } else {
+    return static_cast<std::uint64_t>(number);
   }
 }
 

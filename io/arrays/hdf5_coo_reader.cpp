@@ -1,13 +1,16 @@
 // Reads datasets of coordinates and values by hyperslabs.
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blco/error.hpp"
 #include "blco/refuse.hpp"
 #include "io/arrays/coo_layout.hpp"
 #include "io/arrays/coo_reader.hpp"
+#include "io/hdf5/dataset_read.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_handle.hpp"
 
@@ -81,11 +84,11 @@ class Hdf5Group final : public NamedArrays {
     }
     if (count > max_small_numbers) fail_at({place_.path, ErrorKind::invalid_argument}, name + " is too large");
     std::vector<std::byte> bytes(static_cast<std::size_t>(count) * dataset.number.bytes);
-    const herr_t done =
-        has_object(name, H5O_TYPE_DATASET)
-            ? H5Dread(dataset.id.get(), dataset.memory_type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data())
-            : H5Aread(dataset.id.get(), dataset.memory_type.get(), bytes.data());
-    checked(done, place_, "cannot read", name);
+    if (has_object(name, H5O_TYPE_DATASET)) {
+      read_from_dataset(place_, dataset.id.get(), dataset.memory_type.get(), bytes.data(), name);
+    } else {
+      checked(H5Aread(dataset.id.get(), dataset.memory_type.get(), bytes.data()), place_, "cannot read", name);
+    }
     return bytes;
   }
 
@@ -194,9 +197,8 @@ class Hdf5CooSource final : public CooSource {
     const std::string& name = parts_[part].array;
     const hid_t dataset = cursor.dataset.id.get();
     const Selection entries(place, dataset, start, extents, name);
-    checked(H5Dread(dataset, cursor.dataset.memory_type.get(), entries.memory.get(), entries.file.get(), H5P_DEFAULT,
-                    out.data()),
-            place, "cannot read", name);
+    read_from_dataset(place, dataset, cursor.dataset.memory_type.get(), entries.memory.get(), entries.file.get(),
+                      out.data(), name);
     cursor.next += count;
   }
 
@@ -204,7 +206,9 @@ class Hdf5CooSource final : public CooSource {
   void open(const CooPart& part) {
     const Hdf5Place& place = group_.hdf5_place();
     Cursor cursor{group_.open(part.array), 0, 0};
-    cursor.entry_axis = cursor.dataset.extents.size() == 2 && !part.is_entry_major ? 1 : 0;
+    const Extents& extents = cursor.dataset.extents;
+    const bool is_entry_major = part.columns() == 1 ? extents[0] == entry_count_ : part.is_entry_major;
+    cursor.entry_axis = extents.size() == 2 && !is_entry_major ? 1 : 0;
     if (entry_count_ > group_.file_bytes() * max_compression) {
       fail_at(place, "the dataset '" + part.array + "' is larger than the file can hold");
     }
@@ -244,6 +248,16 @@ class Hdf5CooSource final : public CooSource {
 };
 
 }  // namespace
+
+bool has_hdf5_superblock(const fs::path& path) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, signature.size()> found{};
+  for (std::streamoff at = 0; file.seekg(at) && file.read(found.data(), found.size()); at = at == 0 ? 512 : 2 * at) {
+    if (std::string_view(found.data(), found.size()) == signature) return true;
+  }
+  return false;
+}
 
 std::pair<fs::path, std::string> split_hdf5_group(const fs::path& input) {
   const std::string name = input.string();

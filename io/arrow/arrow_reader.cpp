@@ -359,7 +359,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     const ArrowCells& cells = column.keys();
     if (form.is_computed()) {
       std::uint64_t word = 0;
-      if (auto why = column.find_word(cell, form, word)) return why;
+      if (auto why = column.find_word(cell, form, word, modes()[mode].times())) return why;
       number = number_of(mode, key_of_word(word));
       return std::nullopt;
     }

@@ -24,6 +24,12 @@ bool is_same_dictionary(const ArrowArray& a, const ArrowArray& b) {
   return std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers);
 }
 
+// Whether a float of this width may be another whole number than was meant.
+bool is_rounded(ArrowStorage storage, double number) {
+  const double exact = storage == ArrowStorage::f16 ? 1 << 11 : 1 << 24;
+  return (storage == ArrowStorage::f16 || storage == ArrowStorage::f32) && std::abs(number) > exact;
+}
+
 }  // namespace
 
 ChosenColumn::ChosenColumn(const ArrowSchema& schema, std::size_t place, int meaning)
@@ -121,8 +127,8 @@ bool ChosenColumn::is_gap_at(const ArrowCells& in, std::size_t cell) const {
   return type.is_float() && std::isnan(in.number(cell));
 }
 
-std::optional<std::string> ChosenColumn::find_word(std::size_t cell, const ComputedForm& form,
-                                                   std::uint64_t& word) const {
+std::optional<std::string> ChosenColumn::find_word(std::size_t cell, const ComputedForm& form, std::uint64_t& word,
+                                                   TimeSpan& times) const {
   if (type.is_time()) {
     const std::int64_t seconds = keys().time(cell);
     if (seconds < min_time_seconds || seconds > max_time_seconds)
@@ -136,8 +142,13 @@ std::optional<std::string> ChosenColumn::find_word(std::size_t cell, const Compu
   }
   const std::string digits = type.is_text() ? std::string() : keys().text_of_number(cell);
   const std::string_view field = type.is_text() ? keys().text(cell) : digits;
-  if (word_of_field(field, form, word)) return std::nullopt;
-  return ": " + explain_refused_field(field, form);
+  if (form.reading.kind == Kind::time && is_rounded(type.storage, type.is_float() ? keys().number(cell) : 0)) {
+    return ": a " + type.name + " has too few digits for a time such as " + digits +
+           ", which may be rounded; cast the column to timestamps or to double where its numbers are still exact";
+  }
+  if (word_of_field(field, form, word, &times)) return std::nullopt;
+  const bool is_count = form.reading.kind == Kind::time && !type.is_text();
+  return ": " + explain_refused_field(field, form) + (is_count ? ", or cast the column to timestamps" : "");
 }
 
 std::optional<std::string> ChosenColumn::read_value(std::size_t row, char decimal, double& value) const {

@@ -46,8 +46,10 @@ struct ChosenColumn {
   bool is_missing(std::size_t row) const;
   bool has_missing(std::size_t begin, std::size_t end) const;  // among these rows
 
-  // These return why a cell is refused, after its place. The cell, of keys(), is not missing.
-  std::optional<std::string> find_word(std::size_t cell, const ComputedForm& form, std::uint64_t& word) const;
+  // These return why a cell is refused, after its place. The cell, of keys(), is not missing. Texts and numbers that
+  // are times are taken into `times`.
+  std::optional<std::string> find_word(std::size_t cell, const ComputedForm& form, std::uint64_t& word,
+                                       TimeSpan& times) const;
   std::optional<std::string> read_value(std::size_t row, char decimal, double& value) const;
   // Of a missing cell, where such are refused, or where a key would take the place of an index.
   std::string explain_missing(std::size_t row, bool are_accepted) const;

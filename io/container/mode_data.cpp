@@ -11,6 +11,7 @@
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
 #include "io/container/container_table.hpp"
+#include "io/hdf5/dataset_read.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 
 namespace blco {
@@ -105,8 +106,7 @@ std::uint64_t text_bytes(const Hdf5Place& place, hid_t group, std::uint64_t leng
 Labels read_mode(const Hdf5Place& place, hid_t group, std::uint64_t length, std::uint64_t file_bytes) {
   std::string text(static_cast<std::size_t>(text_bytes(place, group, length, file_bytes)), '\0');
   const Hdf5Id dataset = open_dataset(place, group, text_name);
-  checked(H5Dread(dataset.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), place,
-          "cannot read the dataset", text_name);
+  read_from_dataset(place, dataset.get(), H5T_NATIVE_UINT8, text.data(), text_name);
   std::vector<std::uint64_t> ends = read_dataset<std::uint64_t>(place, group, ends_name, {length}, file_bytes);
   // Labels written by other programs need no checksum.
   if (has_attribute(place, dataset.get(), checksum_name) &&
@@ -231,8 +231,7 @@ std::vector<std::uint32_t> read_reordering(const std::filesystem::path& path, co
     fail_at(place, "the dataset " + name + " was rewritten after the file was opened");
   }
   std::vector<std::uint32_t> originals(static_cast<std::size_t>(length));
-  checked(H5Dread(dataset.get(), number_type<std::uint32_t>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, originals.data()), place,
-          "cannot read the dataset", name);
+  read_from_dataset(place, dataset.get(), number_type<std::uint32_t>(), originals.data(), name);
   if (crc32c(std::as_bytes(std::span(originals))) != reordered.crc32c) {
     fail_at(place, "the checksum of the dataset " + name + " does not match");
   }

@@ -10,6 +10,7 @@
 #include "blco/refuse.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
+#include "io/hdf5/dataset_read.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_output.hpp"
 
@@ -21,6 +22,7 @@ constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
 constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 constexpr std::uint64_t max_state_numbers = std::uint64_t{1} << 20;
+constexpr double max_value_exponent = 1100;  // doubles have none beyond
 constexpr std::uint64_t max_state_matrices = 16;
 
 using Factors = std::span<const std::vector<double>>;
@@ -82,6 +84,9 @@ void write_state(const Hdf5Place& place, hid_t root, const ModelFile& model, con
   if (model.state_numbers.empty() && model.state_matrices.empty()) return;
   const Hdf5Id state = create_group(place, root, "state");
   if (!model.state_matrices.empty()) write_texts(place, state.get(), "matrices", model.state_matrices);
+  if (model.value_exponent != 0) {
+    write_attribute(place, state.get(), "value_exponent", static_cast<double>(model.value_exponent));
+  }
   if (!model.state_numbers.empty()) {
     write_dataset<double>(place, state.get(), "numbers", {model.state_numbers.size()}, model.state_numbers);
   }
@@ -235,6 +240,13 @@ std::vector<std::vector<Hdf5Id>> open_state(const Hdf5Place& place, hid_t root, 
   const Hdf5Id state = own(H5Gopen2(root, "state", H5P_DEFAULT), H5Gclose, place, "cannot open the group state");
   model.state_numbers = read_list(place, root, "state/numbers", max_state_numbers, file_bytes);
   if (model.state_numbers.empty()) fail_at(place, "the list state/numbers is missing");
+  if (has_attribute(place, state.get(), "value_exponent")) {
+    const double exponent = read_real(place, state.get(), "value_exponent");
+    if (!(std::abs(exponent) <= max_value_exponent && exponent == std::trunc(exponent))) {
+      fail_at(place, "the attribute value_exponent of state is no whole number from -1100 to 1100");
+    }
+    model.value_exponent = static_cast<int>(exponent);
+  }
   if (!has_attribute(place, state.get(), "matrices")) return matrices;
   model.state_matrices = read_texts(place, state.get(), "matrices", max_state_matrices, max_word_bytes);
   for (const std::string& name : model.state_matrices) {
@@ -249,7 +261,7 @@ std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64
                                std::uint64_t state_matrices) {
   std::uint64_t numbers = rank;
   for (const std::uint64_t length : shape) numbers += (1 + state_matrices) * length * rank;
-  return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
+  return numbers * sizeof(double) + label_bytes + Hdf5Output::few_metadata_bytes;
 }
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors,
@@ -267,10 +279,12 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
                       const StateRows& state_rows, const OutputClaim* claim) {
   check_model(path, model);
   const QuietHdf5 quiet;
-  Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
+  Hdf5Output output(
+      {path, ErrorKind::io}, TemporaryFile(path, claim),
+      Hdf5Output::few_metadata_bytes + padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns));
   const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
   output.reserve(model_file_bytes(model.shape, model.rank, memory_bytes(model.labels), model.state_matrices.size()) -
-                 Hdf5Output::metadata_bytes + lists * sizeof(double));
+                 Hdf5Output::few_metadata_bytes + lists * sizeof(double));
   write_contents(output.place(), output.root(), model, factor_rows, state_rows);
   output.publish();
 }
@@ -316,8 +330,7 @@ void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const s
                                         const FactorRowsSink& sink) const {
   for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
     const Selection rows(place, dataset, {first, 0}, {block.size() / header.rank, header.rank}, name);
-    checked(H5Dread(dataset, number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
-            place, "cannot read", name);
+    read_from_dataset(place, dataset, number_type<double>(), rows.memory.get(), rows.file.get(), block.data(), name);
     require_finite(place, block, name, header.rank, first);
     sink(mode, first, block);
   });

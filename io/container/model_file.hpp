@@ -40,11 +40,12 @@ struct ModelFile {
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
   // What a checkpoint keeps for the method. Matrices by name; their rows are written and read apart.
+  int value_exponent = 0;  // its state is of values divided by 2 to the power of this
   std::vector<double> state_numbers;
   std::vector<std::string> state_matrices;
 };
 
-// The space that is reserved on the disk before a model is written, but for a few KiB and 8 bytes per sweep.
+// The space that is reserved on the disk before a model is written, but for its texts and 8 bytes per sweep.
 // `label_bytes` is the memory of all labels.
 std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes,
                                std::uint64_t state_matrices = 0);

@@ -95,7 +95,7 @@ std::uint64_t tucker_file_bytes(const std::vector<std::uint64_t>& shape, const s
     core *= ranks[n];
     numbers += shape[n] * ranks[n];
   }
-  return (core + numbers) * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
+  return (core + numbers) * sizeof(double) + label_bytes + Hdf5Output::few_metadata_bytes;
 }
 
 void write_tucker_file(const std::filesystem::path& path, const TuckerFile& model, const OutputClaim* claim) {
@@ -113,7 +113,8 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
   }
   require(is_finite(model.core) && std::ranges::all_of(model.factors, is_finite), "a number is not finite");
   const QuietHdf5 quiet;
-  Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
+  Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim),
+                    Hdf5Output::few_metadata_bytes + padded_text_bytes(model.mode_names));
   output.reserve((numbers + model.fit_history.size()) * sizeof(double) + memory_bytes(model.labels));
   const Hdf5Place& place = output.place();
   const hid_t root = output.root();

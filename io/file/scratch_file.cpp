@@ -35,7 +35,7 @@ constexpr std::size_t max_kept_mark = 200;  // fits the usual limit of 255 bytes
 
 void remove_if_stale(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file.is_open() && try_lock(file, path) == Lock::taken && is_still_named(file, path)) ::unlink(path.c_str());
+  if (file.is_open() && try_lock(file) == Lock::taken && is_still_named(file, path)) ::unlink(path.c_str());
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ ScratchFile::ScratchFile(const fs::path& folder, const std::string& mark) {
     if (!file_.is_open() && errno == EEXIST) continue;
     if (!file_.is_open()) fail("create", path_, errno);
     // A job that removes stale files may have found it before the lock: then it is gone, or about to be.
-    const Lock lock = try_lock(file_, path_);
+    const Lock lock = try_lock(file_);
     if (lock == Lock::not_supported || (lock == Lock::taken && is_still_named(file_, path_))) return;
   }
 }
@@ -105,11 +105,10 @@ void check_writable(const fs::path& folder) {
   throw_system_error("write temporary files into the folder", folder);
 }
 
-std::uint64_t free_disk_bytes(const fs::path& folder) {
+std::uint64_t free_disk_bytes(const fs::path& folder) noexcept {
   struct statvfs status {};
-  if (::statvfs(folder.c_str(), &status) != 0) throw_system_error("read the free space of", folder);
-  // File systems without a known size report none.
-  if (status.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
+  // Some file systems do not tell their size, or report none.
+  if (::statvfs(folder.c_str(), &status) != 0 || status.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }
 

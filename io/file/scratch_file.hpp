@@ -43,8 +43,8 @@ void remove_stale_scratch(const std::filesystem::path& folder) noexcept;
 // Throws Error{io} if `folder` is not a folder, or no file can be made in it.
 void check_writable(const std::filesystem::path& folder);
 
-// Bytes that this user may still write to the file system of `folder`. Throws Error{io}.
-std::uint64_t free_disk_bytes(const std::filesystem::path& folder);
+// Bytes that this user may still write to the file system of `folder`; the largest number where that is not known.
+std::uint64_t free_disk_bytes(const std::filesystem::path& folder) noexcept;
 
 // Whether two folders share their free space, as far as the system tells.
 bool are_on_one_disk(const std::filesystem::path& folder, const std::filesystem::path& other);

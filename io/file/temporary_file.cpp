@@ -114,13 +114,21 @@ void remove_stale(const fs::path& target) {
   for (const fs::path& path : stale) ::unlink(path.c_str());
 }
 
+// NFS locks only what may be written; the lock file that another user's dead job has left may only be read.
+FileDescriptor open_lock(const fs::path& path) {
+  constexpr int flags = O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  FileDescriptor file(::open(path.c_str(), O_RDWR | flags, 0666));
+  if (file.is_open() || errno != EACCES) return file;
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | flags, 0666));
+}
+
 // Opens and locks `path`, and removes what dead jobs left for the target. On a file system without locks, excludes
 // nobody and removes nothing.
 FileDescriptor take_lock(const fs::path& path, const fs::path& target) {
   for (;;) {
-    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+    FileDescriptor file = open_lock(path);
     if (!file.is_open()) throw_system_error("write", target);
-    const Lock lock = try_lock(file, path);
+    const Lock lock = try_lock(file);
     if (lock == Lock::held_by_another) {
       throw Error(ErrorKind::io, "cannot write " + target.string() +
                                      ": another job is writing it; wait until that has ended, or name another file");
@@ -133,26 +141,30 @@ FileDescriptor take_lock(const fs::path& path, const fs::path& target) {
   }
 }
 
-void sync(const fs::path& path, int flags) {
-  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC));
-  // A folder that is writable but not readable cannot be synced.
-  if (!file.is_open() && errno == EACCES && (flags & O_DIRECTORY) != 0) return;
+void sync_file(const fs::path& path) {
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) throw_system_error("open", path);
-  // Some file systems do not support syncing a folder, and return EINVAL.
-  if (::fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0)) throw_system_error("sync", path);
+  // Some file systems cannot sync; an error of writing is another one.
+  constexpr int kernel_not_supported = 524;
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS &&
+      errno != kernel_not_supported) {
+    throw_system_error("sync", path);
+  }
   if (!file.close()) throw_system_error("close", path);
+}
+
+// So that a renamed file has its name even if the machine stops now. Many file systems cannot do that for a folder, and
+// say so in many ways; the file is complete anyway.
+void sync_folder(const fs::path& folder) noexcept {
+  const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.is_open()) static_cast<void>(::fsync(opened.get()));
 }
 
 }  // namespace
 
-Lock try_lock(const FileDescriptor& file, const std::filesystem::path& path) {
-  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == EWOULDBLOCK) return Lock::held_by_another;
-    if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return Lock::not_supported;
-    throw_system_error("lock", path);
-  }
-  return Lock::taken;
+Lock try_lock(const FileDescriptor& file) noexcept {
+  if (uninterrupted([&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) == 0) return Lock::taken;
+  return errno == EWOULDBLOCK ? Lock::held_by_another : Lock::not_supported;
 }
 
 bool is_still_named(const FileDescriptor& file, const std::filesystem::path& path) {
@@ -196,12 +208,12 @@ TemporaryFile::~TemporaryFile() {
 }
 
 void TemporaryFile::publish() {
-  sync(path_, O_RDONLY);
+  sync_file(path_);
   if (::rename(path_.c_str(), target_.c_str()) != 0) {
     throw_system_error("rename " + path_.string() + " to", target_);
   }
   is_mine_ = false;
-  sync(folder_of(target_), O_RDONLY | O_DIRECTORY);
+  sync_folder(folder_of(target_));
 }
 
 }  // namespace blco

@@ -11,8 +11,9 @@ namespace blco {
 // Locks end with the process that holds them, even if it is killed.
 enum class Lock { taken, held_by_another, not_supported };
 
-// Takes an exclusive lock of an open file (flock) without waiting. Throws Error{io} naming `path`.
-Lock try_lock(const FileDescriptor& file, const std::filesystem::path& path);
+// Takes an exclusive lock of an open file (flock) without waiting. File systems refuse locks in many ways (EOPNOTSUPP,
+// 524, EPERM, EACCES, ...): whatever does not say that another has the lock means that there are none.
+Lock try_lock(const FileDescriptor& file) noexcept;
 
 // True if `path` still names the open file, which may have been removed before it was locked.
 bool is_still_named(const FileDescriptor& file, const std::filesystem::path& path);
@@ -53,8 +54,8 @@ class TemporaryFile {
   const std::filesystem::path& path() const { return path_; }
   const std::filesystem::path& target() const { return target_; }
 
-  // Syncs the file, renames it over the target, and syncs the folder. Throws Error{io}; the temporary file is removed
-  // even then.
+  // Syncs the file, renames it over the target, and syncs the folder. Throws Error{io}, but not once the file has its
+  // name; the temporary file is removed even then.
   void publish();
 
  private:

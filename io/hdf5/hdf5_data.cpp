@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "blco/refuse.hpp"
+#include "io/hdf5/dataset_read.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
@@ -190,6 +191,12 @@ void write_texts(const Hdf5Place& place, hid_t object, const char* name, const s
   write_padded(place, object, name, {values.size()}, values);
 }
 
+std::uint64_t padded_text_bytes(const std::vector<std::string>& values) {
+  std::size_t longest = 0;
+  for (const std::string& value : values) longest = std::max(longest, value.size());
+  return values.size() * longest;
+}
+
 Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t type, const Extents& extents) {
   const Hdf5Id space = make_space(place, extents);
   const Hdf5Id creation = make_properties(place, H5P_DATASET_CREATE);
@@ -305,8 +312,7 @@ std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* na
   std::uint64_t count = 1;
   for (const std::uint64_t extent : extents) count *= extent;
   std::vector<T> values(static_cast<std::size_t>(count));
-  checked(H5Dread(dataset.get(), number_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
-          "cannot read the dataset", name);
+  read_from_dataset(place, dataset.get(), number_type<T>(), values.data(), name);
   return values;
 }
 

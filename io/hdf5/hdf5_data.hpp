@@ -50,6 +50,8 @@ void write_attribute(const Hdf5Place& place, hid_t object, const char* name, con
 // under its checksum. Throws Error{invalid_argument} for a text that contains a zero byte.
 void write_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value);
 void write_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values);
+// What the latter takes in the file.
+std::uint64_t padded_text_bytes(const std::vector<std::string>& values);
 
 // Contiguous, row-major. Requires: the size of `data` is the product of `extents`.
 template <class T>

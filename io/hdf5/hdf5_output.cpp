@@ -24,8 +24,11 @@ constexpr std::uint64_t sync_step = std::uint64_t{4} << 20;
 
 }  // namespace
 
-Hdf5Output::Hdf5Output(const Hdf5Place& place, TemporaryFile temporary)
-    : place_(place), temporary_(std::move(temporary)), file_(create_hdf5_file(place, temporary_.path())) {
+Hdf5Output::Hdf5Output(const Hdf5Place& place, TemporaryFile temporary, std::uint64_t metadata_bytes)
+    : place_(place),
+      temporary_(std::move(temporary)),
+      file_(create_hdf5_file(place, temporary_.path())),
+      metadata_bytes_(metadata_bytes) {
   descriptor_ = FileDescriptor(::open(temporary_.path().c_str(), O_RDWR | O_CLOEXEC));
   if (!descriptor_.is_open()) throw_system_error("open", temporary_.path());
 }
@@ -35,7 +38,7 @@ Hdf5Output::~Hdf5Output() { abandon(); }
 void Hdf5Output::reserve(std::uint64_t bytes) {
   const std::uint64_t written = end();
   begin_sync(written);
-  const std::uint64_t needed = written + bytes + metadata_bytes;
+  const std::uint64_t needed = written + bytes + metadata_bytes_;
   // Reserved space does not count against the file size limit; written data does.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && needed > limit.rlim_cur) {

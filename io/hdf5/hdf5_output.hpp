@@ -15,13 +15,14 @@ namespace blco {
 
 class Hdf5Output {
  public:
-  // Reserved beside the data.
-  static constexpr std::uint64_t metadata_bytes = std::uint64_t{1} << 20;
+  // Reserved beside the data for HDF5's metadata: of any file, and of one with few objects and no long names.
+  static constexpr std::uint64_t most_metadata_bytes = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t few_metadata_bytes = std::uint64_t{64} << 10;
 
   // Creates a temporary file next to place.path. Throws Error{io}.
   explicit Hdf5Output(const Hdf5Place& place) : Hdf5Output(place, TemporaryFile(place.path)) {}
   // Same, for an output name that the caller has already claimed.
-  Hdf5Output(const Hdf5Place& place, TemporaryFile temporary);
+  Hdf5Output(const Hdf5Place& place, TemporaryFile temporary, std::uint64_t metadata_bytes = most_metadata_bytes);
   // Discards the file unless it was published.
   ~Hdf5Output();
   Hdf5Output(const Hdf5Output&) = delete;
@@ -60,6 +61,7 @@ class Hdf5Output {
   TemporaryFile temporary_;
   Hdf5Id file_;
   FileDescriptor descriptor_;
+  std::uint64_t metadata_bytes_;
   std::uint64_t reserved_ = 0;
   std::uint64_t syncing_ = 0;  // bytes that the disk was asked to write
   std::vector<ByteRange> excluded_;

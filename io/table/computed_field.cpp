@@ -1,8 +1,11 @@
 // Fields become words on the fast path; a refused one is read again for its message.
 #include "io/table/computed_field.hpp"
 
+#include <vector>
+
 #include "blco/option_name.hpp"
 #include "io/table/csv_field.hpp"
+#include "io/table/time_forms.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_value.hpp"
 
@@ -11,28 +14,64 @@ namespace {
 
 using Kind = FieldReading::Kind;
 
+std::string joined(const std::vector<std::string>& forms) {
+  std::string text;
+  for (const std::string& form : forms) text += (text.empty() ? "" : " or ") + form;
+  return text;
+}
+
+std::string label_of_count(std::string_view field) {
+  TimePoint point;
+  if (parse_time("+" + std::string(field), point) != TimeFault::none) return "";
+  return " (" + time_unit_label(time_unit_at(point.seconds, TimeUnit::minute), TimeUnit::minute) + ")";
+}
+
+// Of a number that may mean a time, but not what it says.
+std::string explain_time_number(std::string_view field, TimeFault fault, TimeUnit unit) {
+  const std::string unit_name(name_of(unit));
+  const std::string remedy =
+      "; write times as ISO 8601 has them, or leave out :" + unit_name + " to take the fields as they are";
+  const TimeNumber number = split_time_number(field).value_or(TimeNumber{});
+  const std::string forms = joined(find_other_forms(number.digits, number.fraction));
+  const std::string shown = quoted_for_message(field);
+  switch (fault) {
+    case TimeFault::other_form:
+      return shown + " may be " + forms + " or a count since 1970" + label_of_count(field) +
+             "; write times as ISO 8601 has them, and such a count with a sign, as +" + std::string(number.digits);
+    case TimeFault::few_digits:
+      return shown + (forms.empty() ? " has a fraction and" : " may be " + forms + " and has") +
+             " too few digits for seconds since 1970" + remedy;
+    default:
+      return shown + " is no " + unit_name + (unit == TimeUnit::hour_of_day ? " from 0 to 23," : "") +
+             " and has too few digits for seconds since 1970" + (forms.empty() ? "" : ", but may be " + forms) +
+             "; leave out :" + unit_name + " to take the fields as they are, or write times as ISO 8601 has them";
+  }
+}
+
 std::string explain_time(std::string_view field, TimeUnit unit) {
   const std::string unit_name(name_of(unit));
   const std::string shown = quoted_for_message(field);
   std::int64_t number = 0;
-  switch (parse_time_unit(field, unit, number)) {
+  const TimeFault fault = parse_time_unit(field, unit, number);
+  switch (fault) {
     case TimeFault::no_such_time:
       return shown + " is a date or time that does not exist; correct it, or remove the row";
     case TimeFault::outside_years:
       return shown + " lies outside of the years 0001 to 9999; correct it, or remove the row";
-    case TimeFault::month_or_seconds:
-      return shown + " may be a month or seconds since 1970; write a month as " + std::string(field.substr(0, 4)) +
-             "-" + std::string(field.substr(4));
     case TimeFault::too_coarse:
       return shown + " does not say which " + unit_name +
              " it means; give the date with its day, or use a longer unit" + " than " + unit_name;
+    case TimeFault::other_form:
+    case TimeFault::few_digits:
     case TimeFault::small_number:
-      return shown + " is no " + unit_name + (unit == TimeUnit::hour_of_day ? " from 0 to 23," : "") +
-             " and has too few digits for seconds since 1970; leave out :" + unit_name +
-             " to take the fields as they are, or write times as ISO 8601 has them";
+      return explain_time_number(field, fault, unit);
     case TimeFault::unknown_form:
     case TimeFault::none:
       break;
+  }
+  double value = 0;
+  if (parse_tns_value(field, value) == TnsValueFault::none && field.find_first_of("eE") != std::string_view::npos) {
+    return shown + " is a number with an exponent, which may have lost digits; write it in full, or as ISO 8601 has it";
   }
   return shown + " is no time in the form of ISO 8601, such as 2024-03-05T14:07:33+01:00, and no number of seconds " +
          "since 1970; rewrite the column, or leave out :" + unit_name + " to take its fields as they are";
@@ -77,7 +116,7 @@ bool word_in_bins(double number, const ComputedForm& form, std::uint64_t& word) 
   return true;
 }
 
-bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word) {
+bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word, TimeSpan* span) {
   if (!form.missing_key.empty() && field == form.missing_key) {
     word = missing_word;
     return true;
@@ -85,7 +124,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
   const std::string_view text = trimmed(field);
   if (form.reading.kind == Kind::time) {
     std::int64_t number = 0;
-    if (parse_time_unit(text, form.reading.unit, number) != TimeFault::none) return false;
+    if (parse_time_unit(text, form.reading.unit, number, span) != TimeFault::none) return false;
     word = word_of_integer(number);
     return true;
   }

@@ -60,9 +60,9 @@ struct ComputedForm {
   bool is_computed() const { return reading.kind != FieldReading::Kind::keys; }
 };
 
-// Sets `word`; blanks around the field do not count. Returns false for a field that is refused.
-// Requires: form.is_computed().
-bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word);
+// Sets `word`; blanks around the field do not count. A time is taken into `span`. Returns false for a field that is
+// refused. Requires: form.is_computed().
+bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word, TimeSpan* span = nullptr);
 
 // The same of a finite number in a mode of bins.
 bool word_in_bins(double number, const ComputedForm& form, std::uint64_t& word);

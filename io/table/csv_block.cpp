@@ -130,6 +130,7 @@ class CsvParser {
     keys_.assign(static_cast<std::size_t>(form.order), LocalKeys(census.is_ascii));
     block_.batch.order = form.order;
     block_.skipped.resize(static_cast<std::size_t>(form.order) + 1);
+    block_.times.resize(static_cast<std::size_t>(form.order));
     for (std::size_t column = 0; column < form.roles.size(); ++column) {
       if (form.roles[column] != CsvForm::unused) used_.push_back(column);
       is_trimmed_.push_back(form.roles[column] == CsvForm::value || is_computed(form.roles[column]));
@@ -176,6 +177,12 @@ class CsvParser {
     if (form_.keeps_places) block_.row_begins.reserve(room);
   }
 
+  bool lacks(std::size_t column, std::string_view field) const {
+    if (is_trimmed_[column]) field = trimmed(field);
+    const std::vector<std::string>& words = form_.missing.words;
+    return is_missing(field) || (!words.empty() && std::ranges::find(words, field) != words.end());
+  }
+
   // `place` is in the line to be named. Unquoting before it has changed no line break.
   void fail(const char* place, const std::string& what) {
     const auto line = static_cast<std::uint64_t>(std::count(static_cast<const char*>(begin_), place, '\n'));
@@ -186,7 +193,7 @@ class CsvParser {
   // A quote that is not closed may swallow the rest of the file, so the line of the field says more than that of the
   // row.
   void fail_open_field(const char* field, std::size_t column) {
-    fail(field, (column < form_.names.size() ? column_name(column) : "a field ") + explain(FieldFault::open_quote));
+    fail(field, (column < form_.names.size() ? column_name(column) : "a field ") + explain(FieldFault::open_quote, {}));
   }
   std::string column_name(std::size_t column) const {
     return "column " + std::to_string(column + 1) + ", " + quoted_for_message(form_.names[column]) + ", ";
@@ -205,10 +212,11 @@ class CsvParser {
     for (std::size_t column = 0;; ++column, ++at) {
       char* const field_begin = at;
       std::string_view field;
-      const FieldFault fault = take_field(at, end_, separator, ends_, field);
-      if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault);
+      const FieldFault fault = take_field(at, end_, separator, form_.has_quotes, ends_, field);
+      if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault, field);
+      if (field.data() != field_begin && field.find('\n') != field.npos) see_span(field_begin, field, column);
       if (roles[column] != CsvForm::unused) {
-        has_missing |= is_missing(is_trimmed_[column] ? trimmed(field) : field);
+        has_missing |= lacks(column, field);
         *used++ = field;
       }
       if (*at != separator) {
@@ -221,10 +229,21 @@ class CsvParser {
     if (!has_missing || accept_missing()) take_row();
   }
 
-  void fail_field(char* at, const char* field_begin, std::size_t column, FieldFault fault) {
+  void fail_field(char* at, const char* field_begin, std::size_t column, FieldFault fault, std::string_view field) {
     if (fault == FieldFault::open_quote) return fail_open_field(field_begin, column);
     if (column >= form_.names.size()) return fail_count(at, column);
-    fail_column(column, explain(fault));
+    fail_column(column, explain(fault, field));
+  }
+
+  // A quoted field with line breaks. If it has as many separators as the rows that these would end, its quotes may be
+  // ordinary characters of two rows.
+  void see_span(const char* field_begin, std::string_view field, std::size_t column) {
+    const auto breaks = static_cast<std::size_t>(std::ranges::count(field, '\n'));
+    const auto separators = static_cast<std::size_t>(std::ranges::count(field, form_.separator));
+    if (form_.roles[column] < 0 && separators != breaks * (form_.names.size() - 1)) return;
+    if (block_.spans.count++ > 0) return;
+    const auto line = std::count(static_cast<const char*>(begin_), field_begin, '\n');
+    block_.spans = {1, static_cast<std::uint64_t>(line), breaks, column};
   }
 
   void take_row() {
@@ -242,7 +261,7 @@ class CsvParser {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const int role = form_.roles[used_[i]];
       const bool is_value = role == CsvForm::value;
-      if (!is_missing(is_trimmed_[used_[i]] ? trimmed(fields_[i]) : fields_[i])) continue;
+      if (!lacks(used_[i], fields_[i])) continue;
       if (!form_.missing.are_accepted) {
         fail_missing(used_[i], fields_[i]);
         return false;
@@ -280,7 +299,7 @@ class CsvParser {
 
   // For all modes of the column, of which `mode` is the first.
   void take_key(std::size_t column, std::size_t mode, std::string_view field, std::uint32_t* row) {
-    const bool is_replaced = replaces_missing_ && is_missing(is_trimmed_[column] ? trimmed(field) : field);
+    const bool is_replaced = replaces_missing_ && lacks(column, field);
     for (;;) {
       const ComputedForm& reading = form_.readings[mode];
       std::uint64_t word = 0;
@@ -288,7 +307,7 @@ class CsvParser {
         LocalKeys& keys = keys_[mode];
         row[mode] = is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
         if (keys.has_invalid()) return fail_column(column, quoted_for_message(field) + not_utf8);
-      } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word)) {
+      } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word, &block_.times[mode])) {
         row[mode] = words_[mode].number_of(word);
       } else {
         return fail_column(column, explain_refused_field(field, reading));
@@ -302,13 +321,19 @@ class CsvParser {
   void fail_count(char* at, std::size_t column) {
     while (*at == form_.separator) {
       std::string_view field;
-      if (take_field(++at, end_, form_.separator, ends_, field) != FieldFault::none) break;
+      if (take_field(++at, end_, form_.separator, form_.has_quotes, ends_, field) != FieldFault::none) break;
       ++column;
     }
     if (static_cast<std::size_t>(at - row_begin_) > max_tns_line_bytes) return fail_long_row();
+    const bool is_longer = column + 1 > form_.names.size();
+    const bool ends_in_separator = is_longer ? at[-1] == form_.separator : form_.names.back().empty();
     fail(row_begin_, std::to_string(column + 1) + (column == 0 ? " field" : " fields") + ", but the header has " +
                          std::to_string(form_.names.size()) + (form_.names.size() == 1 ? " column" : " columns") +
-                         "; give every row one field per column, and quote fields that contain the separator");
+                         (ends_in_separator ? std::string("; ") + (is_longer ? "the row" : "the header") +
+                                                  " ends in a separator, which begins one more: remove it, or give "
+                                                  "all lines one"
+                                            : "; give every row one field per column, and quote fields that contain "
+                                              "the separator"));
   }
 
   char* begin_;

@@ -17,6 +17,7 @@ namespace blco {
 struct MissingFields {
   bool are_accepted = false;  // false: such a row is refused
   std::string key;            // in place of a missing key; empty: its row is left out, as with a missing value
+  std::vector<std::string> words = {};  // that mean a missing field, beside those of is_missing
 };
 
 // The meaning of each column; the same for all blocks of a file.
@@ -25,6 +26,7 @@ struct CsvForm {
   static constexpr int value = -2;
 
   char separator = ',';
+  bool has_quotes = true;          // false: a quote is an ordinary character
   std::vector<std::string> names;  // of the columns
   std::vector<int> roles;          // per column: its mode, or unused, or value
   int order = 0;
@@ -49,12 +51,22 @@ struct CsvFault {
   std::string what;
 };
 
+// Quoted fields with line breaks that are keys, or look as if rows ended and began in them.
+struct CsvSpans {
+  std::uint64_t count = 0;
+  std::uint64_t line = 0;    // of the first, within the block, from 0
+  std::uint64_t breaks = 0;  // its line breaks
+  std::size_t column = 0;
+};
+
 struct CsvBlock {
   CoordinateBatch batch;  // `narrow` numbers `keys` or `words`; no spare capacity; no `upper`
   // Per mode, the block's keys by first appearance, distinct but for a missing one.
   std::vector<std::vector<CsvKey>> keys;
   std::vector<std::vector<std::uint64_t>> words;  // the same of computed modes, whose `keys` are empty
   std::vector<std::uint32_t> row_begins;          // in the text, per entry; empty unless CsvForm::keeps_places
+  std::vector<TimeSpan> times;                    // per mode, of its times
+  CsvSpans spans;
   std::vector<std::uint64_t> skipped;  // rows left out: per mode, and then for the value, the first missing of a row
   std::uint64_t line_count = 0;
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified

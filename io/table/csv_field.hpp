@@ -85,8 +85,9 @@ class FieldEnds {
 
 // Moves `at` from the start of a field to the separator or line end after it, and unquotes the field in place, without
 // changing how many line breaks lie before its end. Requires: the text ends in a newline, just before `end`.
-inline FieldFault take_field(char*& at, const char* end, char separator, FieldEnds& ends, std::string_view& field) {
-  if (*at != '"') {
+inline FieldFault take_field(char*& at, const char* end, char separator, bool has_quotes, FieldEnds& ends,
+                             std::string_view& field) {
+  if (!has_quotes || *at != '"') {
     const char* const begin = at;
     at = ends.find(at);
     field = {begin, static_cast<std::size_t>(at - begin)};
@@ -97,11 +98,11 @@ inline FieldFault take_field(char*& at, const char* end, char separator, FieldEn
   return *at == '\r' ? FieldFault::carriage_return : FieldFault::text_after_quote;
 }
 
-// What is wrong, and what to do: "starts with a quote that ...".
-const char* explain(FieldFault fault);
+// What is wrong with a field, of which this was taken, and what to do: "starts with a quote that ...".
+std::string explain(FieldFault fault, std::string_view field);
 
 // The unquoted fields of one row, given without its end. Throws Error{invalid_argument} without a place.
-std::vector<std::string> split_csv_row(std::string row, char separator);
+std::vector<std::string> split_csv_row(std::string row, char separator, bool has_quotes);
 
 // Appends a field to `text`, in quotes if it would otherwise read back differently.
 void append_csv_field(std::string_view field, char separator, std::string& text);

@@ -41,7 +41,7 @@ struct ScannedRow {
   bool has_bare_return = false;    // a carriage return outside of quotes that is followed by no line feed
 };
 
-ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
+ScannedRow scan_row(std::string_view text, bool is_whole, char separator, bool has_quotes) {
   ScannedRow row;
   bool is_open = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -56,7 +56,7 @@ ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
         const char next = at + 1 < text.size() ? text[at + 1] : separator;
         row.is_well_formed = row.is_well_formed && (next == separator || next == '\n' || next == '\r');
       }
-    } else if (c == '"' && starts_field) {
+    } else if (has_quotes && c == '"' && starts_field) {
       is_open = true;
     } else if (c == '\n') {
       row.end = at;
@@ -75,11 +75,12 @@ std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whol
                                              const fs::path& file) {
   const bool is_final = is_whole || text.size() > max_tns_line_bytes;
   const char given = dialect.separator != 0 ? dialect.separator : is_tsv(file) ? '\t' : '\0';
-  if (given != 0) return {given, scan_row(text, is_whole, given)};
-  std::pair<char, ScannedRow> best = {',', scan_row(text, is_whole, ',')};
+  const auto scan = [&](char separator) { return scan_row(text, is_whole, separator, dialect.has_quotes); };
+  if (given != 0) return {given, scan(given)};
+  std::pair<char, ScannedRow> best = {',', scan(',')};
   if (dialect.decimal == ',') best.second.separators = 0;
   for (const char separator : {'\t', ';'}) {
-    const ScannedRow row = scan_row(text, is_whole, separator);
+    const ScannedRow row = scan(separator);
     const bool has_end = row.end.has_value();
     const bool had_end = best.second.end.has_value();
     if (has_end != had_end && !is_final) return {separator, {}};  // more text may tell
@@ -102,7 +103,7 @@ std::size_t find_column(const CsvHeader& header, const std::string& name, const 
   const auto count = std::ranges::count(header.names, name);
   if (count == 0) {
     refuse(file.string() + " has no column " + quoted_for_message(name) + ", which " + option_name(option) +
-           " asks for; its columns are: " + list_columns(header.names));
+           " asks for" + explain_columns(header.names));
   }
   if (count > 1) {
     refuse(file.string() + " has " + std::to_string(count) + " columns named " + quoted_for_message(name) + ", which " +
@@ -126,6 +127,20 @@ ComputedForm make_reading(const FieldReading& reading, char decimal, const std::
     form.missing_key = missing_key;
   }
   return form;
+}
+
+bool is_number(std::string_view field) {
+  double ignored = 0;
+  return parse_tns_value(field, ignored) == TnsValueFault::none;
+}
+
+// 0, 1, 2 or 2019, 2020, 2021, as tables have them whose columns have no other names.
+bool counts_up(const std::vector<std::string>& names) {
+  const std::optional<std::uint64_t> first = whole_of_real(names.front());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!first || names[i] != std::to_string(*first + i)) return false;
+  }
+  return true;
 }
 
 bool looks_like_name(std::string_view field) {
@@ -153,6 +168,8 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
     return std::nullopt;
   }
   check_encoding(row, place);
+  header.bytes_before = header.bytes;
+  header.lines_before = header.lines;
   const auto [separator, scanned] = choose_separator(row, is_whole, dialect, file);
   if (scanned.has_bare_return) {
     refuse(place +
@@ -162,7 +179,8 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
   if (!scanned.end) {
     if (!is_whole && text.size() <= max_tns_line_bytes) return std::nullopt;
     refuse(place + "the header does not end within " + (is_whole ? "the file" : "1 MiB") +
-           "; close its quotes, and give every table a line with the names of its columns");
+           "; close its quotes, or give " + option_name("columns.quotes", "none") +
+           " if they are ordinary characters, and give every table a line with the names of its columns");
   }
   if (*scanned.end > max_tns_line_bytes) refuse(place + "the header is longer than 1 MiB; is this a table?");
   row = row.substr(0, *scanned.end);
@@ -170,8 +188,14 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
   header.lines += static_cast<std::uint64_t>(std::ranges::count(row, '\n')) + 1;
   if (row.ends_with('\r')) row.remove_suffix(1);
   header.separator = separator;
+  header.has_quotes = dialect.has_quotes;
+  if (row.size() == 5 && row.starts_with("sep=")) {
+    refuse(place + "this line tells spreadsheets the separator, " + quoted_for_message(row.substr(4)) +
+           "; leave it out with " + option_name("skip_lines", std::to_string(lines_before + header.lines)) +
+           ", and name a separator that is not found with " + option_name("columns.separator"));
+  }
   try {
-    header.names = split_csv_row(std::string(row), separator);
+    header.names = split_csv_row(std::string(row), separator, dialect.has_quotes);
   } catch (const Error& error) {
     refuse(place + error.what());
   }
@@ -185,6 +209,7 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char d
                       const fs::path& file) {
   CsvForm form;
   form.separator = header.separator;
+  form.has_quotes = header.has_quotes;
   form.decimal = decimal;
   form.missing = missing;
   form.names = header.names;
@@ -217,6 +242,14 @@ std::string list_columns(const std::vector<std::string>& names) {
   }
   if (names.size() > max_listed) list += ", and " + std::to_string(names.size() - max_listed) + " more";
   return list;
+}
+
+std::string explain_columns(const std::vector<std::string>& names) {
+  return "; its columns are: " + list_columns(names) +
+         (std::ranges::any_of(names, is_number)
+              ? "; the line of names looks like data, since it has numbers: if it is, name all columns with " +
+                    option_name("columns.names")
+              : "");
 }
 
 std::optional<std::string> explain_table_header(std::string_view line, const std::filesystem::path& file) {
@@ -253,6 +286,7 @@ std::optional<TextPreamble> TableHeaders::find(std::string_view text, bool is_wh
   CsvHeader header = *found;
   CsvForm form;
   try {
+    header = with_names(header, file);
     form = make_form(header, file);
   } catch (const Error&) {
     // Names may contain separators, so that another one than the most frequent may be meant.
@@ -260,15 +294,36 @@ std::optional<TextPreamble> TableHeaders::find(std::string_view text, bool is_wh
     if (!other) throw;
     std::tie(header, form) = std::move(*other);
   }
+  if (columns_.names.empty() && std::ranges::all_of(header.names, is_number) && !counts_up(header.names)) {
+    const std::string line = std::to_string(lines_before + header.lines);
+    refuse("line " + line + " of " + files_[file].string() + " looks like data, since all its fields are numbers: " +
+           list_columns(header.names) + "; name the columns of the file with " + option_name("columns.names") +
+           ", and add " + option_name("skip_lines", line) + " if the line is no row");
+  }
   form.keeps_places = keeps_places_;
   if (!readings_.empty()) take_readings(form, file);
   forms_.push_back(std::move(form));
-  return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
+  const char separator = header.has_quotes ? header.separator : '\0';
+  return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = separator};
 }
 
 void TableHeaders::set_readings(std::vector<ComputedForm> readings) {
   readings_ = std::move(readings);
   for (CsvForm& form : forms_) form.readings = readings_;
+}
+
+// Of a file without a header: what was found is its first row.
+CsvHeader TableHeaders::with_names(CsvHeader header, std::size_t file) const {
+  if (columns_.names.empty()) return header;
+  if (header.names.size() != columns_.names.size()) {
+    refuse("the first row of " + files_[file].string() + " has " + std::to_string(header.names.size()) +
+           (header.names.size() == 1 ? " field, but " : " fields, but ") + option_name("columns.names") + " names " +
+           std::to_string(columns_.names.size()) + "; name every column of the file, in its order");
+  }
+  header.names = columns_.names;
+  header.bytes = header.bytes_before;
+  header.lines = header.lines_before;
+  return header;
 }
 
 CsvForm TableHeaders::make_form(const CsvHeader& header, std::size_t file) const {
@@ -292,9 +347,11 @@ std::optional<std::pair<CsvHeader, CsvForm>> TableHeaders::find_other(std::strin
                                                                       std::uint64_t lines_before) const {
   for (const char separator : guessed_separators) {
     try {
-      const CsvDialect dialect{separator, dialect_.decimal};
+      const CsvDialect dialect{separator, dialect_.decimal, dialect_.has_quotes};
       const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
-      if (header) return std::pair(*header, make_form(*header, file));
+      if (!header) continue;
+      const CsvHeader named = with_names(*header, file);
+      return std::pair(named, make_form(named, file));
     } catch (const Error&) {
     }
   }

@@ -20,15 +20,19 @@ namespace blco {
 struct CsvHeader {
   std::vector<std::string> names;
   char separator = ',';
+  bool has_quotes = true;   // as CsvDialect has it
   std::size_t bytes = 0;    // up to the end of the header row, including a byte order mark and blank lines before it
   std::uint64_t lines = 0;  // likewise
+  std::size_t bytes_before = 0;    // up to the beginning of that row
+  std::uint64_t lines_before = 0;  // likewise
 };
 
 inline constexpr std::array guessed_separators = {',', '\t', ';'};
 
 struct CsvDialect {
-  char separator = 0;  // 0: as find_csv_header tells
-  char decimal = '.';  // of values: a dot or a comma
+  char separator = 0;      // 0: as find_csv_header tells
+  char decimal = '.';      // of values: a dot or a comma
+  bool has_quotes = true;  // false: a quote is an ordinary character, and every line a row
 };
 
 // Finds the first row that is not blank at the start of `text`; returns nothing if more text is needed, unless
@@ -40,8 +44,9 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
                                          const std::filesystem::path& file, std::uint64_t lines_before);
 
 struct CsvColumns {
-  std::vector<std::string> modes;  // as parse_mode_columns() takes them
-  std::string value;               // empty: none, every row counts 1
+  std::vector<std::string> modes;       // as parse_mode_columns() takes them
+  std::string value;                    // empty: none, every row counts 1
+  std::vector<std::string> names = {};  // of the columns of files without a header; empty: files have one
 };
 
 // Throws Error{invalid_argument} for a column that is missing, occurs more than once, or is asked for twice in the same
@@ -52,6 +57,9 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char d
 // `user, "day of week", item`: names with blanks, commas or quotes are quoted as in CSV, and as the list of modes takes
 // them.
 std::string list_columns(const std::vector<std::string>& names);
+
+// "; its columns are: user, item", and what to do where they look like the fields of a row.
+std::string explain_columns(const std::vector<std::string>& names);
 
 // Tells a header where coordinates were expected: what a line is that names columns, and what to do: a part of a
 // message. Returns nothing for any other line.
@@ -75,6 +83,7 @@ class TableHeaders {
   void set_readings(std::vector<ComputedForm> readings);
 
  private:
+  CsvHeader with_names(CsvHeader header, std::size_t file) const;
   CsvForm make_form(const CsvHeader& header, std::size_t file) const;
   void take_readings(CsvForm& form, std::size_t file) const;
   std::optional<std::pair<CsvHeader, CsvForm>> find_other(std::string_view text, bool is_whole, std::size_t file,

@@ -62,6 +62,14 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
 
   std::string unknown_key(std::size_t mode, std::uint64_t) const override { return delivered_->unknown[mode]; }
 
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes = TableReader::notes();
+    if (spans_ == 0) return notes;
+    notes.push_back(first_span_ + (spans_ > 1 ? " (the first of " + std::to_string(spans_) + " such fields)" : "") +
+                    "; if quotes are ordinary characters here, give " + option_name("columns.quotes", "none"));
+    return notes;
+  }
+
  private:
   void look_at(Block& block) override {
     make_modes();
@@ -189,11 +197,25 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     delivered_ = &block;
     delivered_lines_ = lines_before_;
     lines_before_ += block.result.line_count;
+    see_spans(block);
+    for (std::size_t mode = 0; mode < modes().size(); ++mode) modes()[mode].add_times(block.result.times[mode]);
     modes().skip(block.result.skipped);
     modes().skip_unknown(std::exchange(block.unknown_rows, 0));
     modes().check_memory(bytes_read(), size().bytes);
     batch = std::move(block.result.batch);
     return batch.count() > 0;
+  }
+
+  void see_spans(const Block& block) {
+    const CsvSpans& spans = block.result.spans;
+    if (spans_ == 0 && spans.count > 0) {
+      const std::uint64_t line = delivered_lines_ + spans.line + 1;
+      first_span_ = std::string(block.form->roles[spans.column] >= 0 ? "a quoted key" : "a quoted field") +
+                    " of the column " + quoted_for_message(block.form->names[spans.column]) + " spans lines " +
+                    std::to_string(line) + " to " + std::to_string(line + spans.breaks) + " of " +
+                    files()[block.file].string();
+    }
+    spans_ += spans.count;
   }
 
   void end_delivery() override { modes().finish(); }
@@ -202,6 +224,8 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
   std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
   const Block* delivered_ = nullptr;
   std::uint64_t delivered_lines_ = 0;  // in the file, before that block
+  std::uint64_t spans_ = 0;            // as CsvSpans counts them
+  std::string first_span_;
 };
 
 }  // namespace

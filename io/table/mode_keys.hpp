@@ -48,6 +48,11 @@ class ModeKeys {
   bool counts_rows() const { return form_.reading.kind == FieldReading::Kind::quantiles && !form_.has_known_bins; }
   void count_row(std::uint32_t number) { ++row_count(number); }
 
+  // The moments of a mode of times.
+  void add_times(const TimeSpan& times) { times_.add(times); }
+  TimeSpan& times() { return times_; }
+  const TimeSpan& times() const { return times_; }
+
   // Distinct keys so far, known ones included.
   std::uint64_t key_count() const { return dictionary_.size(); }
   std::uint64_t memory_bytes() const;
@@ -61,6 +66,7 @@ class ModeKeys {
   // Those that keys of this input brought: not those that were known, nor units without rows.
   std::uint64_t new_labels() const { return new_labels_; }
   std::uint64_t bin_count() const { return bin_count_; }
+  const Labels& labels() const { return labels_; }
   Labels take_labels() { return std::exchange(labels_, {}); }
   // The coordinate of each number; empty: the same.
   std::vector<std::uint32_t> take_coordinates() { return std::exchange(coordinates_, {}); }
@@ -87,6 +93,7 @@ class ModeKeys {
   Labels known_;
   KeyDictionary dictionary_;
   std::vector<std::unique_ptr<std::uint64_t[]>> row_counts_;
+  TimeSpan times_;
   Labels labels_;
   std::vector<std::uint32_t> coordinates_;
   std::uint64_t length_ = 0;

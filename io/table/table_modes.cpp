@@ -7,6 +7,7 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "io/table/equal_numbers.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -118,7 +119,36 @@ void TableModes::finish() {
   for (ModeKeys& mode : modes_) {
     const std::uint64_t others = key_bytes() - mode.memory_bytes();
     mode.finish(options_.key_bytes - std::min(options_.key_bytes, others));
+    if (options_.numbers_new_keys) note(mode);
   }
+}
+
+// Of keys that may mean the same, and of times that may have been written otherwise. The numbers of keys take less
+// memory than their dictionary did, which is gone by now.
+void TableModes::note(const ModeKeys& mode) {
+  const std::string name = "the mode " + quoted_for_message(mode.mode());
+  if (!mode.form().is_computed()) {
+    const EqualNumbers equal = find_equal_numbers(mode.labels(), options_.dialect.decimal);
+    if (equal.pairs == 0) return;
+    notes_.push_back(name + ": " + std::to_string(equal.pairs) +
+                     (equal.pairs == 1 ? " pair of keys is" : " pairs of keys are") + " equal as numbers (" +
+                     quoted_for_message(mode.labels()[equal.first]) + " and " +
+                     quoted_for_message(mode.labels()[equal.second]) + "); write them alike if they mean the same");
+    return;
+  }
+  const TimeSpan& times = mode.times();
+  constexpr std::int64_t first_of_1971 = 31'536'000;
+  constexpr std::int64_t first_of_2101 = 4'133'980'800;
+  if (times.has_others || times.first > times.last) return;
+  const bool is_1970 = times.first >= 0 && times.last < first_of_1971;
+  if (!is_1970 && times.first < first_of_2101) return;
+  const auto label = [](std::int64_t seconds) {
+    return time_unit_label(time_unit_at(seconds, TimeUnit::minute), TimeUnit::minute);
+  };
+  notes_.push_back(name + ": all of its times lie " + (is_1970 ? "in 1970" : "after 2100") + ", from " +
+                   label(times.first) + " to " + label(times.last) +
+                   "; a number counts seconds since 1970, or smaller units where it is large: if these mean other "
+                   "times, write them as ISO 8601 has them");
 }
 
 std::vector<std::uint64_t> TableModes::lengths() const {

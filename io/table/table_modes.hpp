@@ -76,9 +76,11 @@ class TableModes {
   std::vector<Labels> take_labels();
   std::vector<std::vector<std::uint32_t>> take_final_coordinates();
   std::vector<KeyedMode> keyed_modes() const;
+  std::vector<std::string> notes() const { return notes_; }
 
  private:
   std::string advice() const;
+  void note(const ModeKeys& mode);
 
   TableOptions options_;
   std::vector<std::string> column_names_;  // of the modes, and of the value where there is one
@@ -87,6 +89,7 @@ class TableModes {
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
   std::uint64_t unknown_rows_ = 0;
   std::uint64_t known_bytes_ = 0;  // of the keys that had numbers before
+  std::vector<std::string> notes_;
   bool has_ended_ = false;
 };
 
@@ -102,6 +105,7 @@ class TableReader : public Reader {
   std::vector<Labels> take_labels() override { return modes_.take_labels(); }
   std::vector<std::vector<std::uint32_t>> take_final_coordinates() override { return modes_.take_final_coordinates(); }
   std::vector<KeyedMode> keyed_modes() const override { return modes_.keyed_modes(); }
+  std::vector<std::string> notes() const override { return modes_.notes(); }
 
  protected:
   template <class... Arguments>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <system_error>
 
+#include "io/table/time_forms.hpp"
 #include "io/table/time_unit.hpp"
 
 namespace blco {
@@ -153,29 +154,32 @@ TimeFault take_since_1970(std::string_view digits, bool has_fraction, bool minus
 }
 
 constexpr std::size_t max_doubtful_digits = 5;
+constexpr std::size_t min_digits_before_fraction = 9;
 
-// A date in digits alone, unless there is a sign or a fraction; else a count since 1970.
-TimeFault take_whole(std::string_view digits, TimePoint& point) {
-  TimePoint found;
-  if (digits.size() == 4) {
-    found.precision = TimePrecision::year;
+// Few digits are rather a month, a day, or the serial day of a spreadsheet. A 0 is a moment, or what stands for none.
+bool is_small(std::string_view digits) {
+  const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
+  return digits.size() - zeros <= max_doubtful_digits && digits != "0";
+}
+
+// A date in digits alone; else a count since 1970.
+TimeFault take_unsigned(std::string_view digits, bool has_fraction, TimePoint& point) {
+  const std::size_t count = digits.size();
+  const bool is_year_first = count >= 4 && digits >= "1900" && digits < "2200";
+  const bool may_be_date = count == 14 || count == 17 || (!has_fraction && (count == 8 || count == 12));
+  if (is_year_first && may_be_date) return parse_date_digits(digits.substr(0, 14), point);
+  if (count == 4 && !has_fraction) {
+    TimePoint found{.precision = TimePrecision::year};
     const TimeFault fault = take_day(*number_of_digits(digits), 1, 1, found);
     if (fault == TimeFault::none) point = found;
     return fault;
   }
-  const bool is_year_first = digits.size() >= 4 && digits >= "1900" && digits < "2200";
-  if (digits.size() == 8 && is_year_first) {
-    const TimeFault fault = take_day(*number_of_digits(digits.substr(0, 4)), *number_of_digits(digits.substr(4, 2)),
-                                     *number_of_digits(digits.substr(6)), found);
-    if (fault == TimeFault::none) point = found;
-    return fault;
-  }
-  if (digits.size() == 6 && is_year_first && digits.substr(4) >= "01" && digits.substr(4) <= "12") {
-    return TimeFault::month_or_seconds;
-  }
-  // Few digits are rather a month, a day, or the serial day of a spreadsheet. A 0 is a moment, or what stands for none.
-  if (digits.size() <= max_doubtful_digits && digits != "0") return TimeFault::small_number;
-  return take_since_1970(digits, /*has_fraction=*/false, /*minus=*/false, point);
+  if (has_fraction && count < min_digits_before_fraction) return TimeFault::few_digits;
+  if (is_small(digits)) return TimeFault::small_number;
+  // Counts since 1970 in these numbers of digits are rare, unless they begin like no year.
+  const bool is_doubtful = count < min_digits_before_fraction || count == 18 || is_year_first;
+  if (is_doubtful && !find_other_forms(digits, {}).empty()) return TimeFault::other_form;
+  return take_since_1970(digits, has_fraction, /*minus=*/false, point);
 }
 
 }  // namespace
@@ -187,21 +191,48 @@ std::optional<int> number_of_digits(std::string_view text) {
   return number;
 }
 
+TimeFault parse_date_digits(std::string_view digits, TimePoint& point) {
+  IsoScanner text(digits);
+  TimePoint found;
+  if (const TimeFault fault = take_date(text, found); fault != TimeFault::none) return fault;
+  std::int64_t clock = 0;
+  if (!text.at_end()) {
+    if (const TimeFault fault = take_clock(text, clock); fault != TimeFault::none) return fault;
+  }
+  if (!text.at_end()) return TimeFault::unknown_form;
+  found.seconds += clock;
+  point = found;
+  return TimeFault::none;
+}
+
+std::optional<TimeNumber> split_time_number(std::string_view text) {
+  TimeNumber number;
+  number.is_negative = text.starts_with('-');
+  number.has_sign = number.is_negative || text.starts_with('+');
+  if (number.has_sign) text.remove_prefix(1);
+  const std::size_t mark = std::min(text.find_first_of(".,"), text.size());
+  number.digits = text.substr(0, mark);
+  if (number.digits.empty() || !are_digits(number.digits)) return std::nullopt;
+  if (mark == text.size()) return number;
+  number.fraction = text.substr(mark + 1);
+  if (number.fraction.empty() || !are_digits(number.fraction)) return std::nullopt;
+  if (number.fraction.find_first_not_of('0') == std::string_view::npos) number.fraction = {};
+  return number;
+}
+
 TimeFault parse_time(std::string_view text, TimePoint& point) {
   if (text.size() > 4 && text[4] == '-') return parse_iso(text, point);
-  std::string_view number = text;
-  const bool minus = number.starts_with('-');
-  const bool has_sign = minus || number.starts_with('+');
-  if (has_sign) number.remove_prefix(1);
-  const std::size_t mark = std::min(number.find_first_of(".,"), number.size());
-  const std::string_view whole = number.substr(0, mark);
-  if (whole.empty()) return TimeFault::unknown_form;
-  if (!are_digits(whole)) return parse_iso(text, point);
-  const std::string_view fraction = mark < number.size() ? number.substr(mark + 1) : std::string_view();
-  if (mark < number.size() && (fraction.empty() || !are_digits(fraction))) return TimeFault::unknown_form;
-  const bool has_fraction = fraction.find_first_not_of('0') != std::string_view::npos;
-  if (!has_sign && !has_fraction) return take_whole(whole, point);
-  return take_since_1970(whole, has_fraction, minus, point);
+  const auto number = split_time_number(text);
+  if (!number) {
+    const bool has_words = text.find_first_not_of("0123456789+-.,") != std::string_view::npos;
+    return has_words ? parse_iso(text, point) : TimeFault::unknown_form;
+  }
+  const bool has_fraction = !number->fraction.empty();
+  if (!number->has_sign) return take_unsigned(number->digits, has_fraction, point);
+  if (has_fraction && number->digits.size() < min_digits_before_fraction) return TimeFault::few_digits;
+  // Such as -1 and -999, which stand for none.
+  if (number->is_negative && is_small(number->digits)) return TimeFault::small_number;
+  return take_since_1970(number->digits, has_fraction, number->is_negative, point);
 }
 
 }  // namespace blco

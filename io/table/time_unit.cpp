@@ -174,18 +174,21 @@ std::string time_unit_label(std::int64_t number, TimeUnit unit) {
   return text;
 }
 
-TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number) {
-  if (const auto small = parse_small_number(field, unit, number)) return *small;
+TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number, TimeSpan* span) {
+  const auto small = parse_small_number(field, unit, number);
+  if (small && *small != TimeFault::none) return *small;
   TimePoint point;
-  const TimeFault fault = parse_time(field, point);
+  const TimeFault fault = small ? TimeFault::unknown_form : parse_time(field, point);
   if (fault != TimeFault::none) {
-    std::int64_t found = 0;
-    if (!parse_own_form(field, unit, found)) return fault;
+    std::int64_t found = number;
+    if (!small && !parse_own_form(field, unit, found)) return fault;
     number = found;
+    if (span != nullptr) span->has_others = true;
     return TimeFault::none;
   }
   if (!is_said(point.precision, unit)) return TimeFault::too_coarse;
   number = time_unit_at(point.seconds, unit);
+  if (span != nullptr) span->add(point.seconds);
   return TimeFault::none;
 }
 

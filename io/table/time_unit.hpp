@@ -2,7 +2,9 @@
 // point lies in, and its label.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,11 +24,26 @@ struct TimePoint {
 enum class TimeFault {
   none,
   unknown_form,
-  no_such_time,      // a 30th of February, a 25th hour
-  outside_years,     // before the year 1 or after 9999
-  month_or_seconds,  // six digits such as 202403
-  small_number,      // a whole number of up to five digits that is neither a year nor 0 nor a label of the unit
-  too_coarse,        // of a unit alone: the text does not say in which one it lies; a month has no day
+  no_such_time,   // a 30th of February, a 25th hour
+  outside_years,  // before the year 1 or after 9999
+  other_form,     // a count since 1970 that may be a date in digits or a count from elsewhere as well
+  few_digits,     // a number with a fraction, and fewer than nine digits before it
+  small_number,   // a whole number of up to five digits that is neither a year nor 0 nor a label of the unit
+  too_coarse,     // of a unit alone: the text does not say in which one it lies; a month has no day
+};
+
+// The moments of a column, or none.
+struct TimeSpan {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  bool has_others = false;  // units that no moment says, such as Monday
+
+  void add(std::int64_t seconds) { add({seconds, seconds}); }
+  void add(const TimeSpan& other) {
+    first = std::min(first, other.first);
+    last = std::max(last, other.last);
+    has_others = has_others || other.has_others;
+  }
 };
 
 // The number that some digits are, of which an int has room for; nothing for any other text.
@@ -41,10 +58,17 @@ inline constexpr std::int64_t max_time_seconds = 253'402'300'799;
 //   a date with its day, 'T' or a blank, and 14, 14:07, 1407, 14:07:33, 140733, or 14:07:33.25 with any number of
 //   digits; then optionally Z, UTC, +hh, +hhmm or +hh:mm, before which there may be a blank: this is converted to UTC.
 //   A time without a zone is taken as it is. Second 60 counts as second 59.
-//   0, 1709647653, -1.5   whole numbers of six and more digits, and those with a sign or a fraction: since 1970, in
-//   seconds below 10^11 in magnitude, in milliseconds below 10^14, in microseconds below 10^17, else in nanoseconds
-// A fraction of zeros, as in 2024.0, is as none. Sets `point` only if the result is `none`.
+//   20240305140733   12, 14 or 17 digits for the same years: a date, and a clock to the minute, the second or the
+//   millisecond; 14 may have a fraction of a second
+//   0, 1709647653.25   other numbers of six and more digits, before a fraction nine and more: since 1970, in seconds
+//   below 10^11 in magnitude, in milliseconds below 10^14, in microseconds below 10^17, else in nanoseconds
+//   +5, -1709647653   a sign says that it counts since 1970; a negative number has six digits or more
+// A fraction of zeros, as in 2024.0, is as none. What find_other_forms() knows is refused, unless it has a sign. Sets
+// `point` only if the result is `none`.
 TimeFault parse_time(std::string_view text, TimePoint& point);
+
+// The date of 8 digits that begin with the year, with hour, minute and second where there are 10, 12 or 14.
+TimeFault parse_date_digits(std::string_view digits, TimePoint& point);
 
 // The last two recur.
 enum class TimeUnit { year, quarter, month, week, day, hour, minute, weekday, hour_of_day };
@@ -68,8 +92,8 @@ std::string time_unit_label(std::int64_t number, TimeUnit unit);
 
 // The unit of a field: of all that parse_time() accepts, and of a label of the unit; a whole number of one or two
 // digits is an hour of the day for that unit, and refused for weekdays. A date alone means its midnight. Sets `number`
-// only if the result is `none`.
-TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number);
+// only if the result is `none`, and then takes the moment into `span`.
+TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number, TimeSpan* span = nullptr);
 
 // The number whose label this is, exactly.
 std::optional<std::int64_t> number_of_time_label(std::string_view label, TimeUnit unit);

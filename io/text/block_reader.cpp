@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "blco/error.hpp"
 #include "io/text/text_scan.hpp"
 #include "io/text/tns_block.hpp"
 
@@ -29,6 +30,22 @@ void end_block(TextBlock& block, std::size_t size) {
   block.text.resize(std::max(block.text.size(), size + 1 + text_padding));
   if (size > 0 && block.text[size - 1] != '\n') block.text[size++] = '\n';
   block.text_bytes = size;
+}
+
+// What programs and crashes leave behind the text, in its last line. Other control characters are for the parsers.
+void refuse_tail(std::string_view text, const std::filesystem::path& file) {
+  const char last = text.empty() ? '\n' : text.back();
+  if (last != '\0' && last != '\x1a') return;
+  std::string_view line = text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
+  line = line.substr(0, line.find_last_not_of(std::string_view("\0\x1a", 2)) + 1);
+  if (std::ranges::any_of(line, [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\r'; })) return;
+  throw Error(
+      ErrorKind::invalid_argument,
+      file.string() + (last == '\0' ? ": the text ends in NUL bytes, as a file does that was not written to its "
+                                      "end; copy it again, or remove them if they are padding (for example: tr "
+                                      "-d '\\000' <FILE)"
+                                    : ": the text ends in Ctrl-Z, with which DOS programs end a file; remove "
+                                      "it (for example: tr -d '\\032' <FILE)"));
 }
 
 }  // namespace
@@ -155,6 +172,7 @@ bool BlockCutter::fill_from_file(TextBlock& block) {
     while (size < goal) {
       const std::size_t got = source_->read(std::span(text).subspan(size, goal - size));
       if (got == 0) {
+        refuse_tail({text.data(), size}, files_[file_]);
         end_block(block, size);
         return true;
       }

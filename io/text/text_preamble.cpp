@@ -1,4 +1,4 @@
-// Recognises headers by their first lines; unlike any of them, a line of FROSTT text has two fields or more.
+// Recognises headers by their first lines.
 #include "io/text/text_preamble.hpp"
 
 #include <algorithm>
@@ -6,9 +6,11 @@
 #include <charconv>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "io/text/quoted_text.hpp"
 #include "io/text/tns_value.hpp"
 
 namespace blco {
@@ -85,6 +87,24 @@ std::optional<TextPreamble> find_parti(Lines lines) {
   return preamble;
 }
 
+// The order and the number of entries, then the lengths, behind comments. Without this header the two lines and the
+// next would be of different orders.
+std::optional<TextPreamble> find_extended(Lines lines) {
+  TextPreamble preamble{.format = "extended FROSTT"};
+  const auto next_line = [&lines] {
+    std::string_view line = lines.next();
+    while (!lines.at_end() && (line.starts_with('#') || split_fields(line).empty())) line = lines.next();
+    return line;
+  };
+  const std::vector<std::uint64_t> sizes = whole_numbers(next_line());
+  if (sizes.size() != 2 || sizes[0] < 1 || sizes[0] > max_order) return {};
+  preamble.shape = whole_numbers(next_line());
+  if (preamble.shape.size() != sizes[0] || std::ranges::find(preamble.shape, 0) != preamble.shape.end()) return {};
+  preamble.line_count = sizes[1];
+  take_header(preamble, lines);
+  return split_fields(next_line()).size() == sizes[0] + 1 ? std::optional(preamble) : std::nullopt;
+}
+
 class MatrixMarket {
  public:
   MatrixMarket(Lines lines, const std::filesystem::path& file) : lines_(lines), file_(&file) {}
@@ -94,13 +114,16 @@ class MatrixMarket {
     read_banner(preamble);
     std::string_view line = lines_.next();
     while (!lines_.at_end() && (line.starts_with('%') || split_fields(line).empty())) line = lines_.next();
-    const std::vector<std::uint64_t> sizes = whole_numbers(line);
-    if (sizes.size() != 3 || sizes[0] == 0 || sizes[1] == 0) {
-      refuse("this line must hold the numbers of rows, columns and entries, as three whole numbers");
+    std::vector<std::uint64_t> sizes = whole_numbers(line);
+    const bool is_order = is_tensor_ ? sizes.size() > 1 && sizes.size() <= max_order + 1 : sizes.size() == 3;
+    if (!is_order || std::ranges::find(sizes.begin(), sizes.end() - 1, 0) != sizes.end() - 1) {
+      refuse(is_tensor_ ? "this line must hold the lengths of the modes and the number of entries, as whole numbers"
+                        : "this line must hold the numbers of rows, columns and entries, as three whole numbers");
     }
-    preamble.shape = {sizes[0], sizes[1]};
-    preamble.line_count = sizes[2];
-    if (preamble.symmetry != Symmetry::none && sizes[0] != sizes[1]) {
+    preamble.line_count = sizes.back();
+    sizes.pop_back();
+    preamble.shape = std::move(sizes);
+    if (preamble.symmetry != Symmetry::none && (preamble.shape.size() != 2 || preamble.shape[0] != preamble.shape[1])) {
       refuse("a symmetric matrix must have as many rows as columns; correct the header");
     }
     take_header(preamble, lines_);
@@ -113,13 +136,16 @@ class MatrixMarket {
     std::ranges::transform(banner, banner.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     std::vector<std::string_view> words = split_fields(banner);
     words.resize(5);
-    if (words[1] != "matrix" || words[2] != "coordinate") {
+    is_tensor_ = words[1] == "tensor";  // as TACO writes them (.ttx)
+    if ((words[1] != "matrix" && !is_tensor_) || words[2] != "coordinate") {
       refuse("only Matrix Market files of the kind \"matrix coordinate\" can be read; write the matrix in that form");
     }
-    if (words[3] != "real" && words[3] != "integer" && words[3] != "pattern") {
-      refuse(
-          "only real, integer and pattern entries of Matrix Market files can be read; split complex "
-          "entries into their real and imaginary parts");
+    // The last two are not of the format, but written by some programs.
+    const auto kinds = {"real", "integer", "pattern", "double", "unsigned-integer"};
+    if (std::ranges::find(kinds, words[3]) == kinds.end()) {
+      refuse("the entries of a Matrix Market file must be real, integer or pattern, not " +
+             quoted_for_message(words[3]) +
+             (words[3] == "complex" ? "; split them into their real and imaginary parts" : "; correct its first line"));
     }
     preamble.has_values = words[3] != "pattern";
     if (words[4] == "symmetric") {
@@ -138,7 +164,20 @@ class MatrixMarket {
 
   Lines lines_;
   const std::filesystem::path* file_;
+  bool is_tensor_ = false;
 };
+
+bool is_banner(std::string_view line) {
+  constexpr std::string_view banner = "%%matrixmarket";
+  const auto is_same = [](char c, char lower) { return std::tolower(static_cast<unsigned char>(c)) == lower; };
+  return std::ranges::equal(line.substr(0, banner.size()), banner, is_same);
+}
+
+bool is_named_mtx(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const auto endings = {".mtx", ".mtx.gz", ".mtx.zst", ".ttx", ".ttx.gz", ".ttx.zst"};
+  return std::ranges::any_of(endings, [&](const char* ending) { return name.ends_with(ending); });
+}
 
 }  // namespace
 
@@ -146,9 +185,16 @@ std::optional<TextPreamble> find_preamble(std::string_view text, bool is_whole, 
   const Lines lines(text, is_whole);
   try {
     const std::string_view first = Lines(lines).next();
-    if (first.starts_with("%%MatrixMarket")) return MatrixMarket(lines, file).read();
-    if (split_fields(first).size() != 1) return TextPreamble{};
-    for (const auto find : {find_genten, find_parti}) {
+    if (is_banner(first)) return MatrixMarket(lines, file).read();
+    const bool is_comment = first == "%" || first.starts_with("% ") || first.starts_with("%%");
+    if (is_comment || is_named_mtx(file)) {
+      throw Error(ErrorKind::invalid_argument,
+                  "line 1 of " + file.string() +
+                      ": this looks like a Matrix Market file without its banner; put it before line 1 (for example: "
+                      "sed '1i %%MatrixMarket matrix coordinate real general' FILE)");
+    }
+    for (const auto find : {find_genten, find_parti, find_extended}) {
+      if ((find == find_extended) == (split_fields(first).size() == 1 && !first.starts_with('#'))) continue;
       if (std::optional<TextPreamble> found = find(lines)) return found;
     }
     return TextPreamble{};

@@ -246,6 +246,8 @@ bool is_zstd(std::span<const char> head) {
 
 }  // namespace
 
+bool is_compressed_text(std::span<const char> head) { return is_gzip(head) || is_zstd(head); }
+
 void check_readable(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) throw_system_error("open", file);
@@ -256,15 +258,17 @@ void check_readable(const fs::path& file) {
 
 std::unique_ptr<TextSource> open_text_source(const fs::path& path, std::uint64_t window_bytes) {
   InputBuffer input(path);
-  input.require(4);
+  input.require(16);
   const std::span<const char> head = input.available();
   if (is_gzip(head)) return std::make_unique<GzipSource>(std::move(input));
   if (is_zstd(head)) return std::make_unique<ZstdSource>(std::move(input), window_bytes);
-  const std::string_view start(head.data(), std::min<std::size_t>(head.size(), 4));
-  if (start == "PK\x03\x04" || start == "\x89HDF") {
+  const std::string_view start(head.data(), head.size());
+  const bool is_zip = start.starts_with("PK\x03\x04");
+  if (is_zip || start.starts_with("\x89HDF") || start.starts_with("MATLAB 7.3")) {
     throw Error(ErrorKind::invalid_argument, path.string() + ": arrays (" +
-                                                 (start[0] == 'P' ? "a NumPy archive or another zip" : "an HDF5") +
-                                                 " file) cannot be read from a pipe; name a file");
+                                                 (is_zip ? "a NumPy archive or another zip" : "an HDF5") +
+                                                 " file) cannot be read from a pipe; name a file" +
+                                                 (is_zip ? ", or unpack a zip of text into the pipe (funzip)" : ""));
   }
   return std::make_unique<PlainSource>(std::move(input));
 }

@@ -29,6 +29,9 @@ inline constexpr std::uint64_t most_window_bytes = std::uint64_t{128} << 20;
 // `/dev/stdin`. Opened by that name it would be read from its beginning again, and a socket not at all.
 inline bool is_standard_input(const std::filesystem::path& file) { return file == "/dev/stdin"; }
 
+// Whether a file that begins so is decompressed.
+bool is_compressed_text(std::span<const char> head);
+
 // Throws Error{io} if the file cannot be opened for reading, as far as that can be told without opening it, which would
 // break a pipe.
 void check_readable(const std::filesystem::path& file);

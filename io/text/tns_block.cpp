@@ -54,6 +54,14 @@ inline ParsedNumber<std::uint64_t> parse_integer(const char* at) {
   return {end, value};
 }
 
+// A whole number written as a real, such as 1.0e+00.
+[[gnu::noinline]] ParsedNumber<std::uint64_t> parse_whole_real(const char* at) {
+  const char* end = at;
+  while (!is_blank(*end) && *end != '\n' && *end != '\r') ++end;
+  const auto whole = whole_of_real({at, static_cast<std::size_t>(end - at)});
+  return whole ? ParsedNumber<std::uint64_t>{end, *whole} : ParsedNumber<std::uint64_t>{};
+}
+
 inline ParsedNumber<double> parse_value(const char* at) {
   const ParsedNumber<double> number = parse_short_number(at, '.');
   if (number.end == nullptr || *number.end > ' ') [[unlikely]]
@@ -209,10 +217,16 @@ class BlockParser {
     const std::size_t order = order_of<Order>();
     std::array<std::uint64_t, max_order> line;
     for (std::size_t mode = 0; mode < order; ++mode) {
-      const ParsedNumber<std::uint64_t> number = parse_integer(at);
-      at = number.end;
       const bool ends_line = !has_values_ && mode + 1 == order;
-      if (at == nullptr || !(is_blank(*at) || (ends_line && *at <= ' '))) return {};
+      const auto ends = [ends_line](const char* end) {
+        return end != nullptr && (is_blank(*end) || (ends_line && *end <= ' '));
+      };
+      ParsedNumber<std::uint64_t> number = parse_integer(at);
+      if (!ends(number.end)) [[unlikely]] {
+        number = parse_whole_real(at);
+        if (!ends(number.end)) return {};
+      }
+      at = number.end;
       const std::uint64_t coordinate = number.value - base_;
       if (coordinate == refused_tns_coordinate) return {};
       if (sizeof(Coordinate) < sizeof(coordinate) && coordinate > max_narrow) return {at, Stop::too_wide};

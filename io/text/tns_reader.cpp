@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -41,10 +42,16 @@ struct TnsPlace {
   std::string order_from;      // what decided the order, "line 1 of a.tns"
   bool has_values = true;
   ExplainTable explain_table = {};  // may be empty
+  bool may_follow_shape = false;    // it follows the line of order_from, which has whole numbers alone
 };
 
 bool all_digits(std::string_view field) {
   return !field.empty() && field.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_whole_numbers(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return std::ranges::all_of(split_fields(line), all_digits);
 }
 
 bool is_no_number(std::string_view field) {
@@ -52,12 +59,16 @@ bool is_no_number(std::string_view field) {
   return parse_tns_value(field, value) == TnsValueFault::no_number;
 }
 
+std::string skip_option(std::uint64_t lines) { return option_name("skip_lines", std::to_string(lines)); }
+
 // Returns an empty text if the coordinate is acceptable.
 std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
   const int index_base = place.index_base;
-  if (all_digits(field)) {
-    std::uint64_t value = 0;
-    const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
+  const std::optional<std::uint64_t> real = all_digits(field) ? std::nullopt : whole_of_real(field);
+  if (all_digits(field) || real) {
+    std::uint64_t value = real.value_or(0);
+    std::from_chars_result result{};
+    if (!real) result = std::from_chars(field.data(), field.data() + field.size(), value);
     if (result.ec == std::errc{} && value == 0 && index_base == 1) {
       return std::string("is 0, but coordinates start at 1; ") +
              (place.is_base_fixed ? "correct the line"
@@ -73,7 +84,7 @@ std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
     return "is negative; coordinates start at " + std::to_string(index_base);
   double value = 0;
   if (field.starts_with('+') || parse_tns_value(field, value) == TnsValueFault::none) {
-    return "is not a plain integer; write coordinates in digits only";
+    return "is not a whole number in plain digits, nor a real that is one; correct it";
   }
   return "is not a number; coordinates are integers, so replace the names of this mode by numbers";
 }
@@ -98,7 +109,10 @@ std::string count_fault(std::size_t count, const TnsPlace& place) {
       place.order > 0 && count != static_cast<std::size_t>(fields)) {
     return std::to_string(count) + (count == 1 ? " field" : " fields") + ", but " + place.order_from + " has " +
            std::to_string(fields) + "; every line must have the same number of coordinates" +
-           (place.has_values ? ", then a value" : ", and no value");
+           (place.has_values ? ", then a value" : ", and no value") +
+           (place.may_follow_shape && std::abs(static_cast<int>(count) - fields) == 1
+                ? "; if " + place.order_from + " is a shape, give " + skip_option(place.line - 1)
+                : "");
   }
   if (count < 2) return "1 field; a line must have coordinates and a value, separated by blanks or tabs";
   if (count > max_order + 1) {
@@ -133,10 +147,13 @@ std::string control_fault(std::string_view line) {
 }
 
 std::string fault_of(std::string_view line, const TnsPlace& place) {
-  if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
   const bool is_first = place.line == 1;
-  if (is_first || (place.first_of_file && place.order == 0)) {
+  const bool may_be_no_text = is_first || (place.first_of_file && place.order == 0);
+  if (may_be_no_text) {
     if (auto foreign = explain_foreign_format(line)) return *foreign;
+  }
+  if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
+  if (may_be_no_text) {
     if (place.explain_table) {
       if (auto table = place.explain_table(line, place.file)) return *table;
     }
@@ -160,7 +177,7 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
     fault = field_fault(fields, place);
   }
   if (place.first_of_file && std::all_of(fields.begin(), fields.end(), is_no_number)) {
-    fault += "; use " + option_name("skip_lines", std::to_string(place.line)) + " if the file starts with a header";
+    fault += "; use " + skip_option(place.line) + " if the file starts with a header";
   }
   return fault.empty() ? quoted_for_message(line) + " does not hold coordinates and a value" : fault;
 }
@@ -203,6 +220,15 @@ class TnsReader final : public BlockReader<Block> {
 
   std::string format() const override { return std::string(format_) + " text"; }
 
+  std::vector<std::string> notes() const override {
+    if (shape_lines_ == 0) return {};
+    return {name_of_line(shape_line_, shape_line_file_) +
+            (shape_lines_ > 1 ? " (the first of " + std::to_string(shape_lines_) + " such files)" : "") +
+            " has the largest coordinate of each mode, and the number of the other entries as its value; if it is a "
+            "header, leave it out with " +
+            skip_option(shape_line_) + ", and give " + option_name("shape")};
+  }
+
   std::string place_of(std::size_t entry) const override {
     std::string_view text(delivered_->text.data(), delivered_->text_bytes);
     std::uint64_t line = delivered_lines_;
@@ -211,10 +237,14 @@ class TnsReader final : public BlockReader<Block> {
       seen += entries_of(text.substr(0, end));
       text.remove_prefix(end + 1);
     }
-    return "line " + std::to_string(line) + " of " + files()[delivered_->file].string();
+    return name_of_line(line, delivered_->file);
   }
 
  private:
+  std::string name_of_line(std::uint64_t line, std::size_t file) const {
+    return "line " + std::to_string(line) + " of " + files()[file].string();
+  }
+
   void parse(Block& block) const override {
     const TextPreamble& preamble = *block.preamble;
     const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
@@ -233,6 +263,10 @@ class TnsReader final : public BlockReader<Block> {
   bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) start_file(block);
     const TnsBlock& result = block.result;
+    if (result.first && first_line_ == 0) {
+      first_line_ = lines_before_ + result.first->number + 1;
+      has_whole_numbers_ = is_whole_numbers(result.first->text);
+    }
     // A block is parsed before the order of earlier blocks is known.
     if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
     if (result.failed) refuse_failed(block);
@@ -241,19 +275,42 @@ class TnsReader final : public BlockReader<Block> {
     delivered_lines_ = lines_before_;
     lines_before_ += result.line_count;
     if (result.batch.count() == 0) return false;
+    see_extent(result.batch);
     file_entries_ += result.batch.count();
     batch = std::move(block.result.batch);
     if (preamble_->symmetry != Symmetry::none) batch = mirror(batch, preamble_->symmetry);
     return true;
   }
 
-  void end_delivery() override { check_line_count(); }
+  // A shape, and the number of entries, above the entries of a file look like one of them.
+  void see_extent(const CoordinateBatch& batch) {
+    if (file_entries_ == 0) {
+      first_.clear();
+      for (int n = 0; n < batch.order; ++n) first_.push_back(batch.coordinate(0, n));
+      first_value_ = batch.values[0];
+      upper_ = batch.upper;
+    }
+    std::ranges::transform(upper_, batch.upper, upper_.begin(), [](auto a, auto b) { return std::max(a, b); });
+  }
+
+  void end_file() {
+    check_line_count();
+    const std::vector<std::uint64_t> first = std::exchange(first_, {});
+    if (preamble_ == nullptr || !preamble_->shape.empty() || file_entries_ < 2 || first != upper_) return;
+    if (first_value_ != static_cast<double>(file_entries_ - 1)) return;
+    if (shape_lines_++ > 0) return;
+    shape_line_ = first_line_;
+    shape_line_file_ = file_;
+  }
+
+  void end_delivery() override { end_file(); }
 
   void start_file(const Block& block) {
-    check_line_count();
+    end_file();
     file_ = block.file;
     lines_before_ = block.skipped_lines;
     file_entries_ = 0;
+    first_line_ = 0;
     preamble_ = block.preamble;
     format_ = preamble_->format;
     if (preamble_->counts_from_one && options_.index_base != 1) {
@@ -287,7 +344,7 @@ class TnsReader final : public BlockReader<Block> {
 
   void fix_order(const Block& block, const TnsLine& line, int order) {
     order_ = order;
-    order_from_ = "line " + std::to_string(lines_before_ + line.number + 1) + " of " + files()[block.file].string();
+    order_from_ = name_of_line(lines_before_ + line.number + 1, block.file);
   }
 
   [[noreturn]] void refuse_failed(const Block& block) {
@@ -300,17 +357,19 @@ class TnsReader final : public BlockReader<Block> {
   }
 
   [[noreturn]] void refuse(const Block& block, const TnsLine& line) const {
+    const std::uint64_t line_number = lines_before_ + line.number + 1;
     const TnsPlace place = {.file = files()[block.file],
-                            .line = lines_before_ + line.number + 1,
+                            .line = line_number,
                             .first_of_file = file_entries_ == 0,
                             .index_base = options_.index_base,
                             .is_base_fixed = preamble_->counts_from_one,
                             .order = order_,
                             .order_from = order_from_,
                             .has_values = preamble_->has_values && options_.has_values,
-                            .explain_table = options_.explain_table};
-    throw Error(ErrorKind::invalid_argument, "line " + std::to_string(place.line) + " of " + place.file.string() +
-                                                 ": " + fault_of(line.text, place));
+                            .explain_table = options_.explain_table,
+                            .may_follow_shape = has_whole_numbers_ && line_number == first_line_ + 1 &&
+                                                order_from_ == name_of_line(first_line_, block.file)};
+    throw Error(ErrorKind::invalid_argument, name_of_line(place.line, block.file) + ": " + fault_of(line.text, place));
   }
 
   TnsOptions options_;
@@ -325,6 +384,14 @@ class TnsReader final : public BlockReader<Block> {
   const char* format_ = "FROSTT";
   std::vector<std::uint64_t> shape_;  // declared by headers
   std::size_t shape_file_ = 0;
+  std::vector<std::uint64_t> first_;  // coordinates of the first entry of the file
+  double first_value_ = 0;
+  std::uint64_t first_line_ = 0;      // of the file, with an entry; 0: none yet
+  bool has_whole_numbers_ = false;    // it has these alone
+  std::vector<std::uint64_t> upper_;  // of the file so far
+  std::uint64_t shape_lines_ = 0;     // first lines that may be shapes
+  std::uint64_t shape_line_ = 0;      // the first of them
+  std::size_t shape_line_file_ = 0;
 };
 
 }  // namespace

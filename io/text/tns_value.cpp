@@ -51,4 +51,13 @@ TnsValueFault parse_tns_value(std::string_view field, double& value) {
   return TnsValueFault::none;
 }
 
+std::optional<std::uint64_t> whole_of_real(std::string_view field) {
+  constexpr double most = 0x1p53;
+  double number = -1;
+  const bool is_unsigned = !field.empty() && field[0] >= '0' && field[0] <= '9';
+  if (!is_unsigned || parse_tns_value(field, number) != TnsValueFault::none) return std::nullopt;
+  if (number > most || number != std::trunc(number)) return std::nullopt;
+  return static_cast<std::uint64_t>(number);
+}
+
 }  // namespace blco

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +15,10 @@ enum class TnsValueFault { none, no_number, not_finite, overflow };
 // Accepts what std::from_chars accepts in its general format, and a leading plus sign. A value too small for a double
 // becomes a zero of the same sign. Sets `value` only if the result is `none`.
 TnsValueFault parse_tns_value(std::string_view field, double& value);
+
+// The number in a field such as 1.0e+00, which programs that know only reals write for an index: unsigned, whole, and
+// so small that a double has all whole numbers up to it. Nothing for any other field.
+std::optional<std::uint64_t> whole_of_real(std::string_view field);
 
 // Returns views into `line`. Slow; for single lines.
 inline std::vector<std::string_view> split_fields(std::string_view line) {

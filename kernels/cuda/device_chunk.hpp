@@ -28,8 +28,10 @@ inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layou
   placed.nnz = chunk.nnz;
   for (std::size_t column = 0; column < column_count; ++column) {
     const std::span<const std::byte> payload = chunk.payload[column];
+    const bool has_values = column == static_cast<std::size_t>(Column::value);
+    if (has_values) placed.payload[column] = view_values(payload, chunk.value_exponent);
     if (payload.empty()) continue;
-    placed.payload[column] = view_payload(payload);
+    if (!has_values) placed.payload[column] = view_payload(payload);
     placed.payload[column].bytes = memory + payload_slot_bytes(placed.payload_bytes);
     placed.payload_bytes = payload_slot_bytes(placed.payload_bytes) + payload.size();
   }

@@ -31,7 +31,7 @@ using FaultRecord = unsigned long long;
 struct ChunkPart {
   PayloadView index;
   PayloadView key;    // no bytes: lines of up to 64 bits
-  PayloadView value;  // no bytes: all values are 1
+  PayloadView value;  // no bytes: all values are 1, over the divisor
   std::uint64_t chunk = 0;
   std::uint32_t nnz = 0;
   std::uint32_t first_frame = 0;  // counted from the first frame of the launch

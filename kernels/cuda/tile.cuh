@@ -292,13 +292,6 @@ __device__ inline void rows_of(const Arguments& arguments, const ChunkPart& part
   atomicCAS(arguments.fault, FaultRecord{0}, (FaultRecord{part.chunk} + 1) << 8 | static_cast<unsigned>(mode));
 }
 
-// Powers of ten up to the largest decimal exponent, exact.
-__device__ inline double power_of_ten(int exponent) {
-  double power = 1;
-  for (int i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
-
 // Adds the exceptions to the fields of values, which lie at their places.
 template <int Share>
 __device__ inline void patch_values(const FrameLanes& lanes, std::uint64_t positions, int lane, int bytes_of_entry,
@@ -340,11 +333,6 @@ __device__ inline void place_values(const PayloadView& payload, std::uint32_t fr
 #pragma unroll
     for (int j = 0; j < lane_entries; ++j)
       values[j] = static_cast<double>(static_cast<std::int64_t>(first + fields[j]));
-    if (payload.codec == Codec::decimal) {
-      const double scale = power_of_ten(payload.exponent);
-#pragma unroll
-      for (int j = 0; j < lane_entries; ++j) values[j] /= scale;
-    }
   } else {
     const std::uint64_t begin = std::uint64_t{frame} * frame_entries;
 #pragma unroll
@@ -354,6 +342,10 @@ __device__ inline void place_values(const PayloadView& payload, std::uint32_t fr
                       ? static_cast<double>(reinterpret_cast<const float*>(payload.raw())[entry])
                       : reinterpret_cast<const double*>(payload.raw())[entry];
     }
+  }
+  if (payload.divisor != 1) {
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j) values[j] /= payload.divisor;
   }
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) {

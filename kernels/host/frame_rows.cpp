@@ -139,7 +139,8 @@ FrameSource FrameDecoder::open(const ChunkView& chunk) const {
   source.nnz = chunk.nnz;
   source.index = open_column(chunk, Column::index, "index");
   if (has_high_word_) source.key = open_column(chunk, Column::high_word, "key");
-  if (!chunk[Column::value].empty()) source.value = open_column(chunk, Column::value, "value");
+  if (!chunk[Column::value].empty()) open_column(chunk, Column::value, "value");  // checks it
+  source.value = view_values(chunk[Column::value], chunk.value_exponent);
   const auto order = static_cast<std::size_t>(layout_.order);
   const bool bounded = chunk.lower.size() == order && chunk.upper.size() == order;
   for (std::size_t n = 0; n < order; ++n) {
@@ -228,10 +229,10 @@ void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, Fr
 void FrameDecoder::decode_values(const FrameSource& source, std::uint64_t frame, double* values) const {
   if (const double* const given = source.values_of(frame); given != nullptr) {
     std::copy_n(given, frame_entries, values);
-  } else if (source.value.bytes != nullptr) {
-    decode_value_frame(source.value, frame, values);
-  } else {
+  } else if (source.decoded != nullptr) {
     std::fill_n(values, frame_entries, 1.0);
+  } else {
+    decode_value_frame(source.value, frame, values);
   }
 }
 
@@ -240,7 +241,7 @@ DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
   DecodedChunk chunk;
   chunk.indices = AlignedBuffer<std::uint64_t>(entries);
   if (has_high_word_) chunk.keys = AlignedBuffer<std::uint64_t>(entries);
-  if (source.value.bytes != nullptr) chunk.values = AlignedBuffer<double>(entries);
+  if (source.has_values()) chunk.values = AlignedBuffer<double>(entries);
   return chunk;
 }
 

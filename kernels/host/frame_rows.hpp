@@ -86,14 +86,14 @@ struct FrameSource {
   std::array<RowRange, max_order> range{};
   PayloadView index;
   PayloadView key;
-  PayloadView value;                      // no bytes: all values are 1
+  PayloadView value;                      // no bytes: all values are 1, over the divisor
   const DecodedChunk* decoded = nullptr;  // if set, replaces the payloads
   const double* weights = nullptr;        // if set, replaces the values, from frame `weights_frame` on
   std::uint64_t weights_frame = 0;
 
   bool has_values() const {
     if (weights != nullptr) return true;
-    return decoded != nullptr ? decoded->values.size() > 0 : value.bytes != nullptr;
+    return decoded != nullptr ? decoded->values.size() > 0 : value.bytes != nullptr || value.divisor != 1;
   }
   std::uint64_t frames() const { return (nnz + frame_entries - 1) / frame_entries; }
   FrameRange all_frames() const { return {0, frames()}; }

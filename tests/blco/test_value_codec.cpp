@@ -71,6 +71,26 @@ INSTANTIATE_TEST_SUITE_P(
                     CodecCase{"tiny", Codec::f64, {5e-324, 1, -2.2250738585072014e-308}}),
     [](const auto& test) { return std::string(test.param.name); });
 
+TEST(Values, AreDividedByAPowerOfTwoAsTheyAreDecoded) {
+  const std::vector<std::vector<double>> kinds{repeat({1}, 300), repeat({3, -7, 40}, 300),
+                                               repeat({0.25, 1.37, -9.99}, 300), repeat({0x1.000002p5, -3}, 300),
+                                               repeat({3.141592653589793, 1e300}, 300)};
+  for (const int exponent : {-200, -1, 3, 66}) {
+    for (const std::vector<double>& values : kinds) {
+      const std::vector<std::byte> payload = encode_values(values);
+      std::vector<double> divided(512);
+
+      for (const std::uint64_t frame : {0u, 1u}) {
+        decode_value_frame(view_values(payload, exponent), frame, divided.data() + 256 * frame);
+      }
+
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        EXPECT_EQ(divided[i], std::ldexp(values[i], -exponent)) << values[i] << " / 2^" << exponent;
+      }
+    }
+  }
+}
+
 TEST(Values, OnesTakeNoPayload) { EXPECT_TRUE(encode_values(std::vector<double>(1000, 1.0)).empty()); }
 
 TEST(Values, OnesCanBeStoredWhereAChunkCannotBeLeftOut) {

@@ -23,8 +23,9 @@ try:
 except ImportError:
     scipy = None
 
-# More entries than the reader takes at a time.
-COUNT, SHAPE = 300_007, (90, 1000, 120, 7)
+# More entries than the reader takes at a time of so little memory: an eighth of it, at 24 bytes an entry or more.
+COUNT, SHAPE = 70_007, (90, 1000, 120, 7)
+LITTLE = ["--memory", "12MiB"]
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 VALUES = [*INTEGERS, "f4", "f8", "?"]
 
@@ -44,7 +45,8 @@ class Checker:
     def check(self, name, files, coordinates, values, shape=None, options=()):
         """`files` hold the tensor of these coordinates (from 0, order x nnz) and values."""
         container, text = self.folder / "out.blco", self.folder / "out.tns"
-        output, _ = self.commands.run("blco-ingest", *files, "-o", container, "--chunk-nnz", "65536", *options)
+        output, _ = self.commands.run("blco-ingest", *files, "-o", container, "--chunk-nnz", "16384", *LITTLE,
+                                      *options)
         self.commands.run("blco-export", container, "-o", text)
         found = np.loadtxt(text, ndmin=2)
         expected = np.column_stack([coordinates.T + 1, values])
@@ -145,6 +147,19 @@ def check_hdf5(checker, folder):
         for n in range(4):
             group[f"coords/{n}"] = coordinates[n].astype("u4")
     checker.check("hdf5 group of lists", [f"{path}:/deep/er"], coordinates, values, np.array(SHAPE) * 2)
+    # As MATLAB writes them: all numbers are doubles, lists are matrices of one row or column, behind a block of text.
+    small, numbers = make_tensor(700, (50, 40, 30))
+    for block, turn in itertools.product((512, 4096), (np.atleast_2d, lambda array: np.atleast_2d(array).T)):
+        with h5py.File(path, "w", userblock_size=block) as file:
+            file["coords"], file["values"] = small.astype("f8"), turn(numbers)
+            file["shape"] = turn(np.array([60.0, 40, 30]))
+        path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(128) + path.read_bytes()[128:])
+        checker.check(f"matlab, {block}", [path], small, numbers, (60, 40, 30))
+        with h5py.File(path, "w", userblock_size=block) as file:
+            file["values"] = turn(numbers)
+            for n in range(3):
+                file[f"mode{n}"] = turn(small[n].astype("f4"))
+        checker.check(f"matlab, lists, {block}", [path], small, numbers)
 
 
 MAKE_DUPLICATES = """

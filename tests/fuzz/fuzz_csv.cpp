@@ -24,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.missing.are_accepted = (choices & 2) != 0;
   if ((choices & 6) == 6) options.missing.key = "none";
   options.dialect.decimal = (choices & 8) != 0 ? ',' : '.';
-  options.dialect.separator = "\0,\t;"[input.choose(4)];
+  const std::size_t dialect = input.choose(8);
+  options.dialect.separator = "\0,\t;"[dialect % 4];
+  options.dialect.has_quotes = dialect < 4;
   const fuzz::MemoryFile file(input.rest());
   const std::vector<std::filesystem::path> files((choices & 16) != 0 ? 2 : 1, file.path());
   SerialExecutor executor;

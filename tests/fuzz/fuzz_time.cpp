@@ -13,7 +13,9 @@ using namespace blco;
 
 void require_unit(std::string_view field, TimeUnit unit) {
   std::int64_t number = 0;
-  const TimeFault fault = parse_time_unit(field, unit, number);
+  TimeSpan span;
+  const TimeFault fault = parse_time_unit(field, unit, number, &span);
+  if (span.first <= span.last) fuzz::require(fault == TimeFault::none && time_unit_at(span.first, unit) == number);
   const ComputedForm form{.reading = {.kind = FieldReading::Kind::time, .unit = unit}};
   std::uint64_t word = 0;
   // Blanks around a field do not count.

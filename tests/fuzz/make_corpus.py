@@ -20,6 +20,7 @@ def text_inputs():
     yield b"\x02" + b"a header\n" + plain
     yield b"\x00" + b"sptensor\n3\n4 5 6\n2\n1 2 3 1.5\n4 5 6 2\n"
     yield b"\x00" + b"3\n4 5 6\n1 2 3 1.5\n4 5 6 2\n"
+    yield b"\x00" + b"# extended\n3 2\n4 5 6\n1 2 3 1.5\n4.0e+00 5. 6 2\n"
     yield b"\x00" + gzip.compress(plain, mtime=0)
     yield b"\x00" + gzip.compress(plain, mtime=0) + gzip.compress(b"1 2 3 4\n", mtime=0) + bytes(16)
     # A zstd frame of one raw block.
@@ -56,7 +57,9 @@ def csv_inputs():
 def time_inputs():
     yield from (b"2024-03-05T14:07:33.25+01:00", b"20240305T140733Z", b"2024-02-29 23:59:60 UTC", b"2024-03", b"2024",
                 b"1709647653123", b"-62135596800", b"1709647653.5", b"2020-W53", b"2024-Q4", b"Sunday", b"07",
-                b"9999-12-31T23:59-0059", b"202403", b"[0, 2.5]", b"when:day:every", b"price:quantiles=20")
+                b"9999-12-31T23:59-0059", b"202403", b"20240305140733.25", b"202403051407", b"2024030514",
+                b"45356.588576", b"2024065", b"638452444530000000", b"25122024", b"14.07", b"+2024030514",
+                b"[0, 2.5]", b"when:day:every", b"price:quantiles=20")
 
 
 def label_inputs():

@@ -73,8 +73,12 @@ def every_label(moments, unit):
 
 def write_time(source, moment):
     """One of the forms that mean this moment, which has whole seconds."""
-    form = source.randrange(9)
-    seconds = int((moment - EPOCH).total_seconds())
+    count = write_count(source, moment)
+    # Of 18 digits, or beginning like a year, it may be refused.
+    is_doubtful = "1900" <= count[:4] < "2200" or len(count) == 18
+    if count and not is_doubtful and source.random() < 0.5:
+        return count
+    form = source.randrange(7)
     text = moment.strftime("%m-%dT%H:%M:%S")
     text = f"{moment.year:04}-{text}"
     if form == 0:
@@ -91,16 +95,27 @@ def write_time(source, moment):
         if minutes % 60 == 0 and form == 3:
             zone = zone[:3]
         return f"{local.year:04}-" + local.strftime("%m-%dT%H:%M:%S") + zone
-    # Dates in digits, years and months look like others of these.
-    if form == 4 and 10**8 <= abs(seconds) < 10**11:
-        return str(seconds) + source.choice(["", ".0", ".0"])
-    if form == 5 and 10**11 <= abs(seconds) * 1000 < 10**14:
-        return str(seconds * 1000 + source.randrange(1000))
-    if form == 6 and 10**14 <= abs(seconds) * 10**6 < 10**17:
-        return str(seconds * 10**6 + source.randrange(10**6))
-    if form == 7 and 10**17 <= abs(seconds) * 10**9 < 9 * 10**18:
-        return str(seconds * 10**9 + source.randrange(10**9))
+    if form in (4, 5) and 1900 <= moment.year < 2200:
+        digits = moment.strftime("%Y%m%d%H%M%S")
+        return digits + source.choice(["", ".25", ",75", f"{source.randrange(1000):03}"])
+    if form == 6 and 1900 <= moment.year < 2200 and moment.second == 0:
+        return moment.strftime("%Y%m%d%H%M")
     return text
+
+
+def write_count(source, moment):
+    """A number since 1970 in one of its units, or nothing: fewer digits may be refused."""
+    seconds = int((moment - EPOCH).total_seconds())
+    form = source.randrange(4)
+    if form == 0 and 10**8 <= abs(seconds) < 10**11:
+        return str(seconds) + source.choice(["", ".0", ".25", ",5"] if seconds >= 0 else ["", ".0"])
+    if form == 1 and 10**11 <= abs(seconds) * 1000 < 10**14:
+        return str(seconds * 1000 + source.randrange(1000))
+    if form == 2 and 10**14 <= abs(seconds) * 10**6 < 10**17:
+        return str(seconds * 10**6 + source.randrange(10**6))
+    if form == 3 and 10**17 <= abs(seconds) * 10**9 < 9 * 10**18:
+        return str(seconds * 10**9 + source.randrange(10**9))
+    return ""
 
 
 def random_moments(source, rows):

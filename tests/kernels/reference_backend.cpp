@@ -303,16 +303,15 @@ class ReferenceBackend final : public Backend {
   void for_each_entry(const ChunkView& chunk, const Visit& visit) const {
     const PayloadView low = view_payload(chunk[Column::index]);
     const PayloadView key = layout_.has_high_word() ? view_payload(chunk[Column::high_word]) : PayloadView{};
-    const PayloadView value = chunk[Column::value].empty() ? PayloadView{} : view_payload(chunk[Column::value]);
+    const PayloadView value = view_values(chunk[Column::value], chunk.value_exponent);
     std::array<std::uint64_t, frame_entries> lows{};
     std::array<std::uint64_t, frame_entries> keys{};
     std::array<double, frame_entries> values{};
-    values.fill(1.0);
     for (std::uint64_t first = 0; first < chunk.nnz; first += frame_entries) {
       const std::uint64_t frame = first / frame_entries;
       decode_line_frame(low, frame, lows.data());
       if (key.bytes != nullptr) decode_line_frame(key, frame, keys.data());
-      if (value.bytes != nullptr) decode_value_frame(value, frame, values.data());
+      decode_value_frame(value, frame, values.data());
       for (std::size_t i = 0; i < std::min<std::uint64_t>(frame_entries, chunk.nnz - first); ++i) {
         Entry entry;
         entry.value = values[i];

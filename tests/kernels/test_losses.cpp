@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "kernels/losses.hpp"
@@ -56,6 +57,77 @@ TEST(Losses, HaveTheDerivativesOfTheirValues) {
       }
     }
   }
+}
+
+double beyond_zero(const Loss& loss, double x, double m) {
+  return with_loss(loss, [&](const auto& of_kind) { return of_kind.beyond_zero(x, m); });
+}
+
+double slope_beyond_zero(const Loss& loss, double x, double m) {
+  return with_loss(loss, [&](const auto& of_kind) { return of_kind.slope_beyond_zero(x, m); });
+}
+
+TEST(Losses, BeyondThatOfAZeroAreTheDifference) {
+  for (const Loss& loss : every_kind_of_loss()) {
+    for (const double x : {0.0, 1.0, 3.0}) {
+      for (const double m : {0.0, 0.2, 0.9, 2.7}) {
+        const std::string where = to_string(loss) + " at x = " + std::to_string(x) + ", m = " + std::to_string(m);
+        const double value = value_of(loss, x, m) - value_of(loss, 0, m);
+        const double slope = derivative_of(loss, x, m) - derivative_of(loss, 0, m);
+
+        EXPECT_NEAR(beyond_zero(loss, x, m), value, 1e-12 * (1 + std::abs(value))) << where;
+        EXPECT_NEAR(slope_beyond_zero(loss, x, m), slope, 1e-12 * (1 + std::abs(slope))) << where;
+      }
+    }
+  }
+}
+
+// Of sparse tensors m is a multiple of what it says of a cell, up to one over the share of the cells that are listed.
+TEST(Losses, BeyondThatOfAZeroAreNotRoundedAwayByALargeModel) {
+  const double m = 1e30;
+  const double log_m = 69.07755278982137;  // 30 log 10
+
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::poisson}, 5, m), -5 * log_m);
+  EXPECT_DOUBLE_EQ(slope_beyond_zero({LossKind::poisson}, 5, m), -5e-30);
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::bernoulli_odds}, 1, m), -log_m);
+  EXPECT_DOUBLE_EQ(slope_beyond_zero({LossKind::bernoulli_odds}, 1, m), -1e-30);
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::gaussian}, 5, m), -1e31);
+  EXPECT_DOUBLE_EQ(slope_beyond_zero({LossKind::gaussian}, 5, m), -10);
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::gamma}, 5, m), 5e-30);
+  EXPECT_DOUBLE_EQ(slope_beyond_zero({LossKind::gamma}, 5, m), -5e-60);
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::rayleigh}, 2, m), 3.14159265358979323846e-60);
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::beta, 0.5}, 5, m), 1e-14);
+  EXPECT_DOUBLE_EQ(beyond_zero({LossKind::poisson_log}, 5, 600), -3000) << "beside exp(600)";
+}
+
+TEST(Losses, ChangeWithTheUnitAsTheySay) {
+  const double c = 4;
+  for (const Loss& loss : every_kind_of_loss()) {
+    if (scale_of(loss) != ModelScale::size) continue;
+    const LossUnit unit = unit_of(loss);
+    for (const double x : {1.0, 3.0}) {
+      for (const double m : {0.2, 2.7}) {
+        const double in_fours = std::pow(c, unit.degree) * value_of(in_unit(loss, 2), x, m) +
+                                std::log(c) * (unit.of_cell + unit.of_size * c * x);
+
+        // But for e, which counts in ones on the left.
+        EXPECT_NEAR(value_of(loss, c * x, c * m), in_fours, 1e-8 * (1 + std::abs(in_fours)))
+            << to_string(loss) << " of " << x << " by " << m;
+      }
+    }
+  }
+}
+
+TEST(Losses, HaveAUnitInWhichValuesAreNearOne) {
+  for (const int exponent : {-500, -3, 0, 1, 40}) {
+    const double square = std::ldexp(1.0, 2 * exponent);
+    EXPECT_EQ(exponent_of_unit({LossKind::gamma}, square), exponent);
+    EXPECT_EQ(exponent_of_unit({LossKind::gamma}, 0.26 * square), exponent);
+    EXPECT_EQ(exponent_of_unit({LossKind::gamma}, 0.25 * square), exponent - 1);
+  }
+  EXPECT_EQ(exponent_of_unit({LossKind::gaussian}, 0), 0);
+  EXPECT_EQ(exponent_of_unit({LossKind::poisson_log}, 1e9), 0);
+  EXPECT_EQ(exponent_of_unit({LossKind::bernoulli_odds}, 1e-9), 0);
 }
 
 TEST(Losses, AreFiniteWhereTheModelIsZero) {

@@ -102,6 +102,29 @@ TEST_P(EveryBackend, ComputesMttkrpOfEveryKindOfValue) {
   }
 }
 
+TEST_P(EveryBackend, DividesValuesByThePowerOfTwoOfTheirChunk) {
+  for (const Values kind : {Values::uniform, Values::counts, Values::ones}) {
+    CooTensor tensor = random_tensor({.shape = {50, 60, 70}, .nnz = 1000, .seed = 5, .values = kind});
+    auto chunks = encode(tensor, 700);
+    for (std::size_t i = 0; i < tensor.nnz(); ++i) tensor.values[i] *= i < 700 ? 0.25 : 8;
+    ASSERT_EQ(chunks.size(), 2u);
+    chunks[0].value_exponent = 2;
+    chunks[1].value_exponent = -3;
+    const auto factors = random_factors(tensor.shape, 5, 11);
+    BackendUnderTest backend(GetParam(), tensor.shape, 5);
+    backend.load(factors);
+
+    const auto streamed = backend.pass(chunks, 1);
+    const std::vector<ResidentId> kept{backend->keep(0, chunks[0].view(), Tier::decoded),
+                                       backend->keep(0, chunks[1].view(), Tier::packed)};
+    const auto resident = backend.resident_pass(kept, 1);
+
+    const auto expected = coordinate_mttkrp(tensor, GetParam().held(factors), 5, 1);
+    EXPECT_THAT(streamed, RowsNear(expected, GetParam().tolerance()));
+    EXPECT_THAT(resident, RowsNear(expected, GetParam().tolerance()));
+  }
+}
+
 TEST_P(EveryBackend, AddsUpLongRunsOfOneRow) {
   const auto tensor = random_tensor({.shape = {2, 3, 4000}, .nnz = 6000, .seed = 6});
 

@@ -226,6 +226,7 @@ def test_memory_of_tables_is_given_back(tmp_path):
 @pytest.mark.parametrize(("options", "message"), [
     ({"modes": ["who"], "separator": ";"}, "`separator` is about files of text; leave it out"),
     ({"modes": ["who"], "index_base": 0}, "`index_base` is about files of text; leave it out"),
+    ({"modes": ["who"], "null": "?"}, "`null` is about files of text; leave it out"),
     ({"modes": ["who"], "labels": {"who": "names.txt"}}, "`labels` does not apply to a table"),
     ({"modes": ["who"], "labels_from": "absent.blco"}, "absent.blco"),
     ({"modes": ["who"], "skip_unknown": True}, "`skip_unknown` requires `labels_from`"),
@@ -260,3 +261,23 @@ def test_polars_needs_no_pyarrow():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
     assert done.stdout.strip() == "[5.0, 2.0]", done.stderr
+
+
+def test_what_an_input_may_mean_otherwise_is_a_warning(tmp_path):
+    table = pyarrow.table({"when": [100_000, 31_535_999], "shop": ["1", "1.0"]})
+    text = tmp_path / "clicks.tsv"
+    text.write_text('prev\tcurr\tn\nA\tX\t1\nB\t"Heroes\t2\nC\tY\t4\nD\tZ"\t8\n')
+    words = {"modes": ["prev", "curr"], "value": "n"}
+
+    with pytest.warns(UserWarning) as of_table:
+        blco.tensor(table, modes=["when:day", "shop"])
+    with pytest.warns(UserWarning, match="a quoted key of the column 'curr' spans lines 3 to 5") as of_text:
+        tensor = blco.ingest(text, tmp_path / "swallowed.blco", **words)
+
+    assert "all of its times lie in 1970" in str(of_table[0].message)
+    assert "1 pair of keys is equal as numbers ('1' and '1.0')" in str(of_table[1].message)
+    assert tensor.report["notes"] == [str(of_text[0].message)]
+    assert tensor.report["notes"][0].endswith("give `quotes='none'`")
+    assert blco.ingest(text, tmp_path / "all.blco", quotes="none", **words).nnz == 4
+    with pytest.raises(blco.InvalidArgument, match="'2024065' may be day 65 of 2024 or .* or cast the column"):
+        blco.tensor(pyarrow.table({"when": [2024065]}), modes=["when:day"])

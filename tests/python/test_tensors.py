@@ -374,3 +374,14 @@ def test_indices_of_64_bits_come_back(kind):
 
     assert tensor.shape == (2**63 + 1, 3)
     assert sorted(map(tuple, tensor.coords.tolist())) == [(5, 2), (2**63, 1)]
+
+
+def test_a_file_without_names_is_named_and_words_mean_missing(tmp_path):
+    (tmp_path / "in.csv").write_text("ann,x,2\n\\N,y,3\n")
+    options = {"modes": ["user", "item"], "value": "n", "columns": ["user", "item", "n"], "missing": "nobody"}
+
+    tensor = blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", null="\\N", **options)
+
+    assert tensor.labels == [["ann", "nobody"], ["x", "y"]]
+    with pytest.raises(blco.InvalidArgument, match="`columns` names 2"):
+        blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", **options | {"columns": ["user", "item"]})

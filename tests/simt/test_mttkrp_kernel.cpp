@@ -21,12 +21,16 @@ std::string name_of(ConflictResolution conflict_resolution) {
   return conflict_resolution == ConflictResolution::register_based ? "register" : "hierarchical";
 }
 
-void expect_all_modes(const CooTensor& tensor, std::uint64_t chunk_nnz, const EmulatedOptions& options) {
+void expect_all_modes(const CooTensor& stored, std::uint64_t chunk_nnz, const EmulatedOptions& options,
+                      int value_exponent = 0) {
   auto factors = random_factors(tensor.shape, options.rank, 11);
   if (options.precision == Precision::mixed) {
     for (auto& factor : factors) std::ranges::transform(factor, factor.begin(), [](double x) { return float(x); });
   }
-  const auto chunks = encode(tensor, chunk_nnz);
+  auto chunks = encode(stored, chunk_nnz);
+  for (EncodedChunk& chunk : chunks) chunk.value_exponent = value_exponent;
+  CooTensor tensor = stored;
+  for (double& value : tensor.values) value = std::ldexp(value, -value_exponent);
   EmulatedBackend backend(tensor.shape, options);
   backend.load(factors);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
@@ -140,14 +144,14 @@ TEST_P(MttkrpKernelTest, ComputesEveryOrderInSinglePrecision) {
 
 TEST_P(MttkrpKernelTest, ComputesEveryKindOfValue) {
   for (const Values values : {Values::uniform, Values::counts, Values::ones}) {
-    expect_all_modes(random_tensor({.shape = {50, 60, 70}, .nnz = 600, .seed = 5, .values = values}), 400,
-                     with_rank(8));
+    const CooTensor tensor = random_tensor({.shape = {50, 60, 70}, .nnz = 600, .seed = 5, .values = values});
+    for (const int exponent : {0, 3}) expect_all_modes(tensor, 400, with_rank(8), exponent);
   }
   auto tensor = random_tensor({.shape = {50, 60, 70}, .nnz = 600, .seed = 5, .values = Values::counts});
   for (const double scale : {-0.01, 0.5, 1.0 / 3}) {  // decimal, f32 and f64 codecs
     CooTensor scaled = tensor;
     for (double& value : scaled.values) value *= scale;
-    expect_all_modes(scaled, 400, with_rank(8));
+    for (const int exponent : {0, -40}) expect_all_modes(scaled, 400, with_rank(8), exponent);
   }
 }
 

@@ -5,7 +5,7 @@ usage: check_damaged_files.py BIN_FOLDER [SCALE [SEED]]
 
 A run is either refused, in one line and with an exit code of its own, or gives the same result as the whole file: no
 crash, no hang, no file left behind. Every damage follows from the seed; SCALE multiplies their number (the
-build's test takes a quarter, or all with BLCO_FULL_TESTS).
+build's test takes an eighth, or all with BLCO_FULL_TESTS).
 """
 import collections
 import concurrent.futures

@@ -86,6 +86,7 @@ void note_ingest(cli::Reporter& reporter, const IngestReport& report, const std:
     reporter.note("--modes {}: {} instead of {}, because equal numbers share one", columns[mode.mode],
                   cli::format_count(mode.made, "bin"), cli::format_count(mode.wanted));
   }
+  for (const std::string& note : report.notes) reporter.note(note);
 }
 
 cli::Json report_json(const IngestReport& report, const std::filesystem::path& output) {
@@ -106,6 +107,7 @@ cli::Json report_json(const IngestReport& report, const std::filesystem::path& o
           {"reordered_modes", report.reordered_modes},
           {"crowded_modes", cli::list_json(report.crowded_modes, crowded)},
           {"fewer_bins", cli::list_json(report.fewer_bins, bins)},
+          {"notes", report.notes},
           {"entries_read", report.entries_read},
           {"skipped_rows", cli::skipped_json(report.skipped_rows)},
           {"unknown_rows", report.unknown_rows},
@@ -151,7 +153,8 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
 constexpr const char* modes_text =
     "For CSV: names of the columns that become modes, such as user,item,when:day. Each distinct field of a "
     "column is a key, also if it is a number; keys become indices in the order of their first "
-    "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, or seconds since 1970) by their "
+    "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, 20240305140733, or seconds since 1970) by "
+    "their "
     "day, in the order of time; likewise year, quarter, month, week, hour, minute, weekday and "
     "hour-of-day; COLUMN:day:every has days without rows too. COLUMN:bins=20 takes numbers, in 20 "
     "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows. A name with a "
@@ -179,8 +182,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "INPUT", [&](const std::string& name) { arguments.inputs.push_back(cli::parse_input(name)); },
       {"",
        "One or more files that together, in this order, hold one tensor. Each is text, plain or compressed with "
-       "gzip or zstd: FROSTT (.tns, also with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a "
-       "header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
+       "gzip or zstd: FROSTT (.tns, also extended, or with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV "
+       "with a header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
        "NumPy archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
        cli::required},
       cli::Takes::words);
@@ -245,14 +248,15 @@ void check(const Arguments& arguments) {
   }
 }
 
-void ingest(const Arguments& arguments, cli::Reporter& reporter) {
+void ingest(const cli::CommandLine& line, const Arguments& arguments, cli::Reporter& reporter) {
   check(arguments);
   const ProgressCallback progress = reporter.progress();
   const auto start = std::chrono::steady_clock::now();
   reporter.note("reading {}", cli::format_count(arguments.inputs.size(), "file"));
   const std::string over = budget_note(arguments.ingest.memory_bytes);
   if (!over.empty()) reporter.note(over);
-  const IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
+  IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
+  for (std::string& note : report.notes) note = line.name_flags(note);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   note_ingest(reporter, report, arguments.ingest.columns.modes, seconds.count());
   reporter.event("result", report_json(report, arguments.output));
@@ -273,5 +277,5 @@ int main(int argc, char** argv) {
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
-  return line.run(argc, argv, [&] { ingest(arguments, reporter); });
+  return line.run(argc, argv, [&] { ingest(line, arguments, reporter); });
 }

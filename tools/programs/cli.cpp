@@ -82,6 +82,10 @@ std::string describe_extras(const std::string& what) {
   return fmt::format("unknown argument{}: {}", plural, what.substr(what.find(": ") + 2));
 }
 
+std::string with_flags_of(const CLI::App& app, const std::string& message) {
+  return name_flags(message, [&](const std::string& flag) { return app.get_option_no_throw(flag) != nullptr; });
+}
+
 // Describes the exception being handled.
 Failure describe_failure(const CLI::App& app) {
   const auto usage = [&](const std::string& message) {
@@ -96,9 +100,8 @@ Failure describe_failure(const CLI::App& app) {
   } catch (const CLI::ParseError& error) {
     return usage(error.what());
   } catch (const Error& error) {
-    const auto is_flag = [&](const std::string& flag) { return app.get_option_no_throw(flag) != nullptr; };
     const auto& [word, code] = kinds[static_cast<std::size_t>(error.kind())];
-    return {word, name_flags(error.what(), is_flag), code};
+    return {word, with_flags_of(app, error.what()), code};
   } catch (const std::bad_alloc&) {
     const bool has_budget = app.get_option_no_throw("--memory") != nullptr;
     return {"out_of_memory",
@@ -159,6 +162,8 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
 CommandLine::~CommandLine() = default;
 
 std::string CommandLine::name() const { return impl_->app.get_name(); }
+
+std::string CommandLine::name_flags(const std::string& message) const { return with_flags_of(impl_->app, message); }
 
 void CommandLine::add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text,
                       Takes takes) {

@@ -78,6 +78,8 @@ class CommandLine {
   ~CommandLine();
 
   std::string name() const;
+  // As cli::name_flags has it, of the flags of this command.
+  std::string name_flags(const std::string& message) const;
 
   // Adds an option "-o,--output" or a positional argument "INPUT". `assign` receives each of its words, an empty one
   // where there is none; an Error that it throws becomes a usage error naming the option.

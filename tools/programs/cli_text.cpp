@@ -49,6 +49,8 @@ constexpr Flag other_flags[] = {
     {"max_error", "--error"},
     {"max_sweeps", "--sweeps"},
     {"memory_bytes", "--memory"},
+    {"names", "--columns"},
+    {"null_words", "--null"},
     {"planted_rank", "--rank"},
     {"sampled_zeros", "--samples"},
     {"sorts_on_gpu", "--devices"},

@@ -117,7 +117,9 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
        "With --init: leave the factors of these modes as they are in that model. With all modes but one held, that "
        "one gets the rows of new data in the old model"});
   line.add("--l1", arguments.l1, parse_positive,
-           {"X", "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0"});
+           {"X",
+            "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0; X does not "
+            "depend on the values' unit"});
 }
 
 // Of the methods other than least squares.

@@ -51,6 +51,9 @@ void add_table_options(CommandLine& line, ColumnOptions& columns, const OptionTe
             "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
   line.add_choice<char>("--decimal", columns.decimal, {{".", '.'}, {",", ','}},
                         "For CSV: what stands before the decimals of values, and of numbers that become bins");
+  line.add_choice<Quotes>("--quotes", columns.quotes, {{"csv", Quotes::csv}, {"none", Quotes::none}},
+                          "For CSV: csv takes a field in quotes as one, with separators and line breaks; none takes "
+                          "quotes as ordinary characters, and every line as a row");
   line.add("--missing",
            [&](const std::string& word) {
              columns.missing = word == "error" ? Missing::error : word == "skip" ? Missing::skip : Missing::key;
@@ -60,6 +63,12 @@ void add_table_options(CommandLine& line, ColumnOptions& columns, const OptionTe
             "For CSV: what to do with rows that lack a key or a value (an empty field, NA, NaN, null and the like): "
             "stop, leave them out, or make any other word the key of all that lack one",
             "error"});
+  line.add("--null", columns.null_words, parse_names,
+           {"WORDS", "For CSV: further fields that mean a missing one, such as '\\N' or '?'"});
+  line.add(
+      "--columns", columns.names, parse_names,
+      {"NAMES",
+       "For CSV without a line of column names: the names of all its columns, in their order; every line is a row"});
 }
 
 }  // namespace blco::cli

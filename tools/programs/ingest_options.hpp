@@ -10,8 +10,8 @@ namespace blco::cli {
 // Adds --tmp, --reorder, --compression and --chunk-nnz. `ingest` must outlive the parse.
 void add_container_options(CommandLine& line, IngestOptions& ingest);
 
-// Adds --modes, --value, --separator, --decimal and --missing; the programs differ in two texts. `columns` must outlive
-// the parse.
+// Adds --modes, --value, --separator, --decimal, --quotes and --missing; the programs differ in two texts. `columns`
+// must outlive the parse.
 void add_table_options(CommandLine& line, ColumnOptions& columns, const OptionText& modes, const OptionText& value);
 
 }  // namespace blco::cli

@@ -39,6 +39,7 @@ void read_columns(Keywords& words, ColumnOptions& columns) {
   if (character.size() > 1) refuse("separator: '" + character + "' is not a single character");
   if (!character.empty()) columns.separator = character[0];
   words.take_word<char>("decimal", columns.decimal, {{".", '.'}, {",", ','}});
+  words.take_word<Quotes>("quotes", columns.quotes, {{"csv", Quotes::csv}, {"none", Quotes::none}});
   std::string missing;
   words.take("missing", missing);
   if (missing == "skip") columns.missing = Missing::skip;
@@ -46,6 +47,8 @@ void read_columns(Keywords& words, ColumnOptions& columns) {
     columns.missing = Missing::key;
     columns.missing_key = missing;
   }
+  words.take("null", columns.null_words);
+  words.take("columns", columns.names);
   words.take("labels_from", columns.labels_from);
   words.take("skip_unknown", columns.skip_unknown);
 }
@@ -97,6 +100,7 @@ nb::dict as_dict(const IngestReport& report) {
   dict["held_out_nonzeros"] = report.held_out_nnz;
   dict["chunks"] = report.chunk_count;
   dict["file_bytes"] = report.file_bytes;
+  dict["notes"] = report.notes;
   return dict;
 }
 
@@ -149,11 +153,15 @@ nb::dict ingest_table(const nb::object& source, const std::filesystem::path& out
   return as_dict(callbacks.run([&] { return ingest_arrow(*stream, output, options, callbacks.progress()); }));
 }
 
-std::unique_ptr<Tensor> pack_table(const nb::object& source, const nb::dict& words, nb::object progress) {
+// The tensor, and the notes on its input.
+std::tuple<std::unique_ptr<Tensor>, std::vector<std::string>> pack_table(const nb::object& source,
+                                                                         const nb::dict& words, nb::object progress) {
   const IngestOptions options = read_ingest_options(words);
   const OfferedStream stream(source);
   Callbacks callbacks(std::move(progress));
-  return callbacks.run([&] { return std::make_unique<MemoryTensor>(*stream, options, callbacks.progress()); });
+  auto tensor = callbacks.run([&] { return std::make_unique<MemoryTensor>(*stream, options, callbacks.progress()); });
+  std::vector<std::string> notes = tensor->notes();
+  return {std::move(tensor), std::move(notes)};
 }
 
 void save_tensor(const Tensor& tensor, const std::filesystem::path& output, std::uint64_t memory, int threads,

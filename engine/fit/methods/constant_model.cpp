@@ -24,7 +24,8 @@ struct Sums {
   double least = 0;  // of the losses of the entries, each with what suits it best
 };
 
-Sums sum_entries(const Tensor& tensor, const Loss& loss, const std::string& demand, ProgressMeter& meter) {
+Sums sum_entries(const Tensor& tensor, const Loss& loss, double factor, const std::string& demand,
+                 ProgressMeter& meter) {
   Sums sums;
   with_loss(loss, [&](const auto& f) {
     const EntryRange range = entries_of(loss);
@@ -36,8 +37,9 @@ Sums sum_entries(const Tensor& tensor, const Loss& loss, const std::string& dema
     };
     check_values(
         tensor,
-        [&](double x, std::uint64_t times) {
-          if (!takes_entry(loss, x)) return false;
+        [&](double value, std::uint64_t times) {
+          if (!takes_entry(loss, value)) return false;
+          const double x = value * factor;
           sums.entries += x * static_cast<double>(times);
           sums.least += least_of(x) * static_cast<double>(times);
           return true;
@@ -50,7 +52,8 @@ Sums sum_entries(const Tensor& tensor, const Loss& loss, const std::string& dema
 
 // By Newton's method; where a step would leave the interval in which the slope changes its sign, it halves that. The
 // first step is from 0 where most cells are, because curvature is that of the cells nearby.
-ConstantModel find_huber(const Tensor& tensor, const losses::Huber& f, double mean, ProgressMeter& meter) {
+ConstantModel find_huber(const Tensor& tensor, const losses::Huber& f, double factor, double mean,
+                         ProgressMeter& meter) {
   constexpr int max_steps = 100;
   constexpr double small_step = 1e-6;
   const double cells = count_cells(tensor.summary());
@@ -71,7 +74,7 @@ ConstantModel find_huber(const Tensor& tensor, const losses::Huber& f, double me
       return true;
     };
     check_values(
-        tensor, [&](double x, std::uint64_t times) { return add(x, static_cast<double>(times)); }, "", meter);
+        tensor, [&](double x, std::uint64_t times) { return add(x * factor, static_cast<double>(times)); }, "", meter);
     add(0, absent);
     (slope > 0 ? high : low) = model.value;
     double next = curvature > 0 ? model.value - slope / curvature : high;
@@ -93,20 +96,21 @@ double ConstantModel::explained(double of_model) const {
   constexpr double rounding = 1e-12;
   // Where all cells are equal, nothing is left to explain.
   if (deviance() <= rounding * (std::abs(objective) + std::abs(least))) return 1;
-  return (objective - of_model) / deviance();
+  return std::min((objective - of_model) / deviance(), 1.0);
 }
 
-ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, const std::string& demand,
+ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, int value_exponent, const std::string& demand,
                                   ProgressMeter& meter) {
   const double cells = count_cells(tensor.summary());
-  const double squares = tensor.summary().sum_of_squares;
-  const Sums sums = sum_entries(tensor, loss, demand, meter);
+  const double factor = std::ldexp(1.0, -value_exponent);
+  const double squares = tensor.summary().sum_of_squares * factor * factor;
+  const Sums sums = sum_entries(tensor, loss, factor, demand, meter);
   // A logarithm is finite: of bits half a cell is the least, and all but half a cell the most.
   const bool has_floor = entries_of(loss) == EntryRange::bits || !(sums.entries > 0);
   const double mean = (has_floor ? std::max(sums.entries, 0.5) : sums.entries) / cells;
   const double odds = mean / std::max(1 - mean, 0.5 / cells);
   if (loss.kind == LossKind::huber) {
-    return find_huber(tensor, losses::Huber{{}, loss.parameter}, sums.entries / cells, meter);
+    return find_huber(tensor, losses::Huber{{}, loss.parameter}, factor, sums.entries / cells, meter);
   }
   ConstantModel model{.value = sums.entries / cells, .least = sums.least};
   if (loss.kind == LossKind::gaussian) {
@@ -122,7 +126,7 @@ ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, const 
     const double unit = scale_of(loss) == ModelScale::size && model.value > 0 ? model.value : 1;
     const double units = loss.kind == LossKind::rayleigh ? squares / (unit * unit) : sums.entries / unit;
     const double zero = f.value(0.0, model.value);
-    const double beyond = has_poisson_deviance(loss) ? -unit * std::log(mean) : f.value(unit, model.value) - zero;
+    const double beyond = has_poisson_deviance(loss) ? -unit * std::log(mean) : f.beyond_zero(unit, model.value);
     model.objective = cells * zero + units * beyond;
   });
   return model;

@@ -21,9 +21,10 @@ struct ConstantModel {
   double explained(double of_model) const;
 };
 
-// Reads all values, unless each is 1; those of huber several times. Memory and errors are those of check_values, to
-// which `demand` goes for a value that the loss does not take.
-ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, const std::string& demand,
+// Of the values divided by 2^value_exponent, in whose unit `loss` is. Reads all of them, unless each is 1; those of
+// huber several times. Memory and errors are those of check_values, to which `demand` goes for a value that the loss
+// does not take.
+ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, int value_exponent, const std::string& demand,
                                   ProgressMeter& meter);
 
 }  // namespace blco

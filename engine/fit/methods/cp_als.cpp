@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
@@ -33,6 +36,8 @@ class CpAls final : public FitMethod {
   // 2009, section 3.4). Throws Error: invalid_argument if numbers leave the range of a double; corrupt if the residual
   // is negative by more than rounding, which happens if the stored sum of squares is not that of the tensor; cancelled.
   void run_step(SweepReport& report) override;
+  // Of a start that keeps the constraints of ADMM, whose rows are near the best ones only.
+  std::optional<double> first_objective() const override { return first_objective_; }
   // Requires that previous factors are kept.
   void undo_step() override;
   bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
@@ -51,6 +56,9 @@ class CpAls final : public FitMethod {
   RowUpdate update_rows(int mode, bool carried);
   void carry_weights();
   void put_weights_down();
+  bool starts_within_constraints() const;
+  void find_first_objective(int mode, bool carries);
+  double squared_residual(double inner, std::span<const double> weights, const std::string& where);
   double fit(double inner, int sweep);
 
   FitContext context_;
@@ -62,7 +70,8 @@ class CpAls final : public FitMethod {
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // how far this sweep is, the mode included that has only begun
-  std::vector<int> system_ranks_;       // per mode: R, or less if the normal equations were singular
+  std::optional<double> first_objective_;
+  std::vector<int> system_ranks_;  // per mode: R, or less if the normal equations were singular
 };
 
 // A mode whose columns keep their scale fits the model's weights only if they belong to another mode meanwhile.
@@ -82,7 +91,7 @@ CpAls::CpAls(const FitContext& context)
     : context_(context),
       order_(static_cast<int>(context.tensor.summary().shape.size())),
       rank_(context.options.rank),
-      norm_squared_(context.tensor.summary().sum_of_squares),
+      norm_squared_(context.sum_of_squares()),
       carrier_(carrier_of(context.tensor.summary(), std::get<AlsMethod>(context.options.method).constraints)),
       weights_(static_cast<std::size_t>(rank_), 1.0),
       system_ranks_(static_cast<std::size_t>(order_), rank_) {}
@@ -111,6 +120,10 @@ MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options)
     if (constraints[n].needs_dual()) needs.dual_modes |= mode_bit(static_cast<int>(n));
   }
   needs.state_matrices = needs.dual_modes != 0 ? 1 : 0;
+  // Two blocks of rows, for the objective of the initial model.
+  if (needs.dual_modes != 0 && options.initial != nullptr) {
+    needs.host_bytes = 2 * numbers_of_block(options.rank) * sizeof(double);
+  }
   if (const int carrier = carrier_of(tensor, constraints); carrier >= 0) {
     needs.vectors.push_back({.rows = tensor.shape[static_cast<std::size_t>(carrier)]});
   }
@@ -151,6 +164,7 @@ void CpAls::run_step(SweepReport& report) {
     const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
     if (carries) carry_weights();
     context_.workers.pass(mode);
+    if (updated_modes_ == 0 && report.sweep == 1 && starts_within_constraints()) find_first_objective(mode, carries);
     RowUpdate update = update_rows(mode, carries);
     put_weights_down();
     if (!carries) weights_ = std::move(update.norms);
@@ -246,29 +260,82 @@ void CpAls::restore(ResumedState& resumed) {
   });
 }
 
-double CpAls::fit(double inner, int sweep) {
+bool CpAls::starts_within_constraints() const {
+  const CpdModel* const initial = context_.options.initial;
+  const auto& constraints = std::get<AlsMethod>(context_.options.method).constraints;
+  if (initial == nullptr || initial->shape != context_.tensor.summary().shape) return false;
+  if (context_.options.ridge > 0) return false;
+  if (std::ranges::none_of(constraints, &RowConstraint::needs_dual)) return false;
+  if (std::ranges::any_of(initial->weights, [](double weight) { return weight < 0; })) return false;
+  // Else the first mode's rows get the weights.
+  if (carrier_ < 0 && std::ranges::any_of(weights_, [](double weight) { return weight != 1; })) return false;
+  const auto rank = static_cast<std::size_t>(rank_);
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    const RowConstraint& constraint = constraints[n];
+    const std::vector<double>& rows = initial->factors[n];
+    if (constraint.l1 > 0) return false;
+    if (constraint.set == RowSet::box &&
+        !std::ranges::all_of(rows, [&](double x) { return x >= constraint.lower && x <= constraint.upper; })) {
+      return false;
+    }
+    const bool is_simplex = constraint.set == RowSet::simplex;
+    if ((is_simplex || constraint.set == RowSet::nonnegative) &&
+        !std::ranges::all_of(rows, [](double x) { return x >= 0; })) {
+      return false;
+    }
+    for (std::size_t at = 0; is_simplex && at < rows.size(); at += rank) {
+      constexpr double rounding = 1e-6;
+      const double sum = std::accumulate(&rows[at], &rows[at] + rank, 0.0);
+      if (std::abs(sum - 1) > rounding) return false;
+    }
+  }
+  return true;
+}
+
+// Of the factors before their first update, by the first MTTKRP.
+void CpAls::find_first_objective(int mode, bool carries) {
+  const auto rank = static_cast<std::size_t>(rank_);
+  const std::vector<double> weights = carries ? std::vector<double>(rank, 1.0) : weights_;
+  std::vector<double> outputs(numbers_of_block(rank_));
+  std::vector<double> rows(outputs.size());
+  double inner = 0;
+  for_each_row_block(context_.tensor.summary().shape[static_cast<std::size_t>(mode)], rank_,
+                     [&](std::uint64_t first, std::size_t count) {
+                       context_.workers.factors().read_output(mode, first, std::span(outputs).first(count));
+                       context_.workers.factors().store_factor(mode, first, std::span(rows).first(count));
+                       for (std::size_t i = 0; i < count; ++i) inner += outputs[i] * rows[i] * weights[i % rank];
+                       return true;
+                     });
+  first_objective_ = squared_residual(inner, weights, "the fit of the initial model");
+}
+
+// |X - model|^2, where `inner` is that of both.
+double CpAls::squared_residual(double inner, std::span<const double> weights, const std::string& where) {
   // Relative to the terms added: larger than any rounding error, even with f32.
   constexpr double rounding = 1e-3;
-  const std::string where = "the fit of sweep " + std::to_string(sweep);
   const std::vector<double> grams = product_of_grams(context_.workers.factors(), order_, rank_);
   const auto rank = static_cast<std::size_t>(rank_);
   double model_squared = 0;
   double terms = norm_squared_ + 2 * std::abs(inner);
   for (std::size_t r = 0; r < rank; ++r) {
     for (std::size_t s = 0; s < rank; ++s) {
-      const double term = weights_[r] * weights_[s] * grams[r * rank + s];
+      const double term = weights[r] * weights[s] * grams[r * rank + s];
       model_squared += term;
       terms += std::abs(term);
     }
   }
-  double residual_squared = norm_squared_ + model_squared - 2 * inner;
+  const double residual_squared = norm_squared_ + model_squared - 2 * inner;
   if (residual_squared < -rounding * terms) {
     throw Error(ErrorKind::corrupt,
                 where + " is above 1: the stored sum of squares does not match the values; ingest the tensor again");
   }
   // Cancellation can leave a few rounding errors below zero when the fit is close to 1.
-  if (residual_squared < 0) residual_squared = 0;
-  const double result = 1 - std::sqrt(residual_squared) / std::sqrt(norm_squared_);
+  return residual_squared < 0 ? 0 : residual_squared;
+}
+
+double CpAls::fit(double inner, int sweep) {
+  const std::string where = "the fit of sweep " + std::to_string(sweep);
+  const double result = 1 - std::sqrt(squared_residual(inner, weights_, where)) / std::sqrt(norm_squared_);
   if (!std::isfinite(result)) {
     throw Error(
         ErrorKind::invalid_argument,

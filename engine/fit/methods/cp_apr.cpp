@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +42,8 @@ class CpApr final : public FitMethod {
   explicit CpApr(const FitContext& context);
 
   static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent,
+                                     ProgressMeter& meter);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
   // Throws Error{invalid_argument} for negative factors or weights of a resumed model.
@@ -50,6 +52,7 @@ class CpApr final : public FitMethod {
   // it began. The objective is that of the model at the end of the step, the KKT violation the largest that any mode
   // had before its update. The step has converged if no mode needed one.
   void run_step(SweepReport& report) override;
+  std::optional<double> first_objective() const override { return first_objective_; }
   const std::vector<double>& weights() const override { return weights_; }
 
   // The number of the next pass, on which the order of sums depends.
@@ -74,12 +77,14 @@ class CpApr final : public FitMethod {
 
   FitContext context_;
   std::vector<double> weights_;
-  std::vector<double> held_sums_;    // per component, the product of the held modes' column sums
-  int last_ = 0;                     // mode that is not held
+  std::vector<double> held_sums_;  // per component, the product of the held modes' column sums
+  int first_ = -1;                 // mode that is not held
+  int last_ = 0;
   bool is_normalised_ = false;       // as said above
   bool has_terms_of_model_ = false;  // the last pass was one of the factors as they are
   double objective_before_ = 0;      // the step in progress
-  double tolerance_;                 // of the KKT violation
+  std::optional<double> first_objective_;
+  double tolerance_;  // of the KKT violation
   bool has_held_;
 };
 
@@ -89,7 +94,9 @@ CpApr::CpApr(const FitContext& context)
       tolerance_(tolerance_of(context.options)),
       has_held_(count_held(context.options.method) > 0) {
   for (int mode = 0; mode < static_cast<int>(context.tensor.summary().shape.size()); ++mode) {
-    if (!is_held(mode)) last_ = mode;
+    if (is_held(mode)) continue;
+    if (first_ < 0) first_ = mode;
+    last_ = mode;
   }
 }
 
@@ -105,9 +112,9 @@ void CpApr::check(const TensorSummary&, const CpdOptions& options) {
   if (options.initial != nullptr) check_initial_signs(*options.initial, name_in_messages());
 }
 
-ConstantModel CpApr::check_entries(const Tensor& tensor, const CpdOptions&, ProgressMeter& meter) {
+ConstantModel CpApr::check_entries(const Tensor& tensor, const CpdOptions&, int value_exponent, ProgressMeter& meter) {
   return find_constant_model(
-      tensor, {LossKind::poisson, 0},
+      tensor, {LossKind::poisson, 0}, value_exponent,
       name_in_messages() + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
 }
 
@@ -200,7 +207,8 @@ AprStep CpApr::step() const {
 void CpApr::update_mode(int mode, SweepReport& report) {
   for (int inner = 0; inner < apr().inner_iterations; ++inner) {
     run_pass(mode_bit(mode));
-    if (mode == 0 && inner == 0) objective_before_ = objective(mode);
+    if (mode == first_ && inner == 0) objective_before_ = objective(mode);
+    if (!first_objective_) first_objective_ = objective_before_;
     const AprViolation violation = factors().apr_measure(mode, step(), inner > 0);
     if (inner == 0) report.kkt_violation = std::max(report.kkt_violation, violation.largest);
     if (violation.largest < tolerance_) return;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,8 +47,6 @@ constexpr int best_vector = 2;
 constexpr double first_ridge = 6;
 constexpr double fall_of_ridge = 0.7;
 constexpr double last_ridge = 6e-5;
-
-double mean_square_of(const TensorSummary& tensor) { return tensor.sum_of_squares / static_cast<double>(tensor.nnz); }
 
 // Of random numbers times s, of mean a and mean square b, the model's mean square is
 // s^(2 N) (R b^N + R (R - 1) a^(2 N)). Returns s.
@@ -104,7 +103,7 @@ class CpCompletion final : public FitMethod {
   explicit CpCompletion(const FitContext& context);
 
   static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int, ProgressMeter& meter);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
   // Random factors are scaled so that the model's mean square is that of the given values; weights go evenly into the
@@ -112,6 +111,7 @@ class CpCompletion final : public FitMethod {
   void start(std::span<const double> weights) override;
   // Updates every mode, in order; a stop ends it after the pass in progress, with what the modes have gained so far.
   void run_step(SweepReport& report) override;
+  std::optional<double> first_objective() const override { return first_objective_; }
   // With held-out entries: back to the model of the least error.
   std::size_t finish() override;
   const std::vector<double>& weights() const override { return weights_; }
@@ -144,17 +144,19 @@ class CpCompletion final : public FitMethod {
   CgStep cg_step(int mode) const;
   void find_squares();
   double squared_error();
+  double objective(double squared_error) const;
   void validate(SweepReport& report);
 
   FitContext context_;
   std::size_t rank_;
   double unit_;   // of a ridge, in that of the values
-  double ridge_;  // in the unit of the values
+  double ridge_;  // in the unit of the fit
   // Per mode, those without entries. They are all alike, and outside the objective.
   std::vector<std::vector<std::uint32_t>> cold_rows_;
   std::vector<double> weights_;
   std::vector<double> squares_;  // per mode, the sum over the factor's entries; empty before the first step
   double last_root_ = -1;        // of the objective after the last sweep; negative: none
+  std::optional<double> first_objective_;
 
   const Tensor* held_out_;   // or null
   double least_error_ = -1;  // on the held-out entries; negative: none yet
@@ -169,7 +171,7 @@ class CpCompletion final : public FitMethod {
 CpCompletion::CpCompletion(const FitContext& context)
     : context_(context),
       rank_(static_cast<std::size_t>(context.options.rank)),
-      unit_(std::pow(mean_square_of(context.tensor.summary()), 1 - 1.0 / order())),
+      unit_(std::pow(context.mean_square(), 1 - 1.0 / order())),
       ridge_(unit_ * (context.options.ridge == automatic_ridge ? first_ridge : context.options.ridge)),
       weights_(rank_, 1.0),
       held_out_(completion().validation) {
@@ -186,7 +188,7 @@ void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options)
   if (completion.validation != nullptr) check_shape(tensor, completion.validation->summary());
 }
 
-ConstantModel CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter&) {
+ConstantModel CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options, int, ProgressMeter&) {
   const auto& completion = std::get<CompletionMethod>(options.method);
   if (completion.validation != nullptr) check_indices(tensor, *completion.validation);
   return {};
@@ -220,8 +222,7 @@ void CpCompletion::start(std::span<const double> weights) {
   }
   if (!weights.empty()) return scale_initial_factors(context_, {}, weights);
   const std::vector<double> scales(
-      rank_, scale_of_random_factors(context_.options.start, mean_square_of(context_.tensor.summary()),
-                                     context_.options.rank, order()));
+      rank_, scale_of_random_factors(context_.options.start, context_.mean_square(), context_.options.rank, order()));
   for (int mode = 0; mode < order(); ++mode) {
     context_.workers.factors().scale_columns(mode, scales);
     if (is_bounded(mode)) context_.workers.factors().raise_to_zero(mode);
@@ -236,8 +237,7 @@ void CpCompletion::run_step(SweepReport& report) {
   for (int mode = 0; mode < order(); ++mode) {
     if (!is_held(mode) && !cold_of(mode).empty()) fill_cold_rows(mode, mean_row(mode));
   }
-  const double squared = squared_error();
-  report.objective = squared + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
+  report.objective = objective(squared_error());
   const double root = std::sqrt(report.objective);
   const double tolerance = tolerance_of(context_.options);
   const double fall = last_root_ >= 0 ? 1 - root / last_root_ : 1;
@@ -339,6 +339,10 @@ void CpCompletion::draw_to(int mode, std::span<const double> row) {
   });
 }
 
+double CpCompletion::objective(double squared_error) const {
+  return squared_error + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
+}
+
 double CpCompletion::squared_error() {
   context_.workers.pass(PassRequest({.rule = EntryRule::given}, 0));
   return context_.workers.sum_of_terms();
@@ -358,6 +362,7 @@ bool CpCompletion::update_mode(int mode) {
   Factors& factors = context_.workers.factors();
   const std::vector<double> centre = is_path() ? mean_row(mode, 1) : std::vector<double>();
   context_.workers.pass(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
+  if (!first_objective_) first_objective_ = objective(2 * context_.workers.sum_of_terms());
   if (is_path()) draw_to(mode, centre);
   factors.cg_begin(mode, cg);
   int step = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +25,14 @@ struct FitContext {
   const CpdOptions& options;
   WorkerGroup& workers;
   StopPoll stop;  // true once the fit must stop; a long step may then end early, with its factors in order
-  ConstantModel constant = {};  // AprMethod and GcpMethod
+  ConstantModel constant = {};  // AprMethod and GcpMethod; of the values as the workers see them
+  // The workers see values divided by 2 to the power of this. All that a method has is in that unit: options, weights,
+  // objectives, errors and state. The driver translates.
+  int value_exponent = 0;
+
+  // Of the values as the workers see them.
+  double sum_of_squares() const { return std::ldexp(tensor.summary().sum_of_squares, -2 * value_exponent); }
+  double mean_square() const { return sum_of_squares() / static_cast<double>(tensor.nnz()); }
 };
 
 // What a method needs before it can be made.
@@ -63,6 +71,9 @@ class FitMethod {
   // the driver fills in times and counts. Throws Error: cancelled only if undoes_steps; invalid_argument if numbers
   // leave the range of a double.
   virtual void run_step(SweepReport& report) = 0;
+  // The objective of the factors that the first step of this object found; known after it, and by methods whose model
+  // may become worse than that.
+  virtual std::optional<double> first_objective() const { return std::nullopt; }
   // Rolls back a step that was cancelled. No steps may follow.
   virtual void undo_step() {}
   // True if the fit is done: after a step, by its `report`; before the first one of a resumed fit, by the model alone.
@@ -99,8 +110,8 @@ struct MethodTraits {
 // What the table of methods has of each.
 struct MethodEntry {
   MethodTraits traits;
-  void (*check)(const TensorSummary&, const CpdOptions&);                            // see check_method()
-  ConstantModel (*check_entries)(const Tensor&, const CpdOptions&, ProgressMeter&);  // see below; null: any values
+  void (*check)(const TensorSummary&, const CpdOptions&);                                 // see check_method()
+  ConstantModel (*check_entries)(const Tensor&, const CpdOptions&, int, ProgressMeter&);  // see below; null: any values
   MethodNeeds (*needs)(const TensorSummary&, const CpdOptions&);
   std::unique_ptr<FitMethod> (*make)(const FitContext&);
 };
@@ -117,8 +128,9 @@ std::unique_ptr<FitMethod> make_of(const FitContext& context) {
 std::optional<CpdMethod> find_method(std::string_view name);
 // Throws Error{invalid_argument} for options that do not go together.
 void check_method(const TensorSummary& tensor, const CpdOptions& options);
-// Throws Error{invalid_argument} for values of the tensor that do not suit the method. Returns FitContext::constant.
-ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+// Throws Error{invalid_argument} for values of the tensor that do not suit the method. Returns FitContext::constant;
+// options and exponent are the context's too.
+ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent, ProgressMeter& meter);
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options);
 std::unique_ptr<FitMethod> make_method(const FitContext& context);
 // Per mode; empty: none.

@@ -56,9 +56,10 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   samples_zeros(tensor, options) ? GcpAdam::check(tensor, options) : GcpLbfgs::check(options);
 }
 
-ConstantModel Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+ConstantModel Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent,
+                                 ProgressMeter& meter) {
   const Loss& loss = method_of(options).loss;
-  return find_constant_model(tensor, loss,
+  return find_constant_model(tensor, loss, value_exponent,
                              name_in_messages(loss) + " takes " + values_taken_by(loss) +
                                  "; correct it, or choose another " + option_name("loss"),
                              meter);
@@ -76,7 +77,7 @@ std::vector<double> Gcp::start_by(const FitContext& context, const CpdMethod& me
   options.method = method;
   options.tolerance.reset();
   const std::unique_ptr<FitMethod> other =
-      make_method({context.tensor, options, context.workers, context.stop, context.constant});
+      make_method({context.tensor, options, context.workers, context.stop, context.constant, context.value_exponent});
   other->start({});
   SweepReport report;
   while (report.sweep < sweeps && !context.stop()) {

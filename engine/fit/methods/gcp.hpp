@@ -11,7 +11,8 @@ namespace blco {
 
 struct Gcp {
   static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent,
+                                     ProgressMeter& meter);
   // Throws Error{invalid_argument} for negative weights, or factors, of a resumed model, unless the loss
   // takes them.
   static void check_signs(const FitContext& context, std::span<const double> weights);

@@ -114,7 +114,7 @@ void scale_initial_factors(const FitContext& context, const Loss& loss, std::spa
   if (scale_of(loss) == ModelScale::logarithm) return initial.make_constant(context.constant.value);
   const bool has_mean = loss_at_zero(loss) != ZeroLoss::square && context.constant.value > 0;
   const double ratio = has_mean ? context.constant.value * count_cells(tensor) / initial.sum_of_cells()
-                                : std::sqrt(tensor.sum_of_squares) / initial.norm();
+                                : std::sqrt(context.sum_of_squares()) / initial.norm();
   initial.multiply(ratio);
 }
 

@@ -120,9 +120,9 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   entry_of(options.method).check(tensor, options);
 }
 
-ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent, ProgressMeter& meter) {
   const auto check = entry_of(options.method).check_entries;
-  return check != nullptr ? check(tensor, options, meter) : ConstantModel{};
+  return check != nullptr ? check(tensor, options, value_exponent, meter) : ConstantModel{};
 }
 
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {

@@ -2,6 +2,12 @@
 //
 // X is the tensor, M the model sum_r weights[r] * a_0r o a_1r o ..., x and m what they say of a cell. A cell is a
 // place of the tensor; an entry is a cell that is listed.
+//
+// Values are fitted in a unit of their own, so that the same values in another unit get the same model in that unit, in
+// any precision: divided by the first power of 2 that is at least their root mean square q, which the weights get back.
+// It is 1 where m is a logarithm or odds. Numbers given in options apply to values so divided: ridge, l1, boxes,
+// floors, the e of losses, the tolerance of CP-APR's violation. huber's D alone is in the unit of the values, as are
+// objectives, errors and models, given or returned.
 #pragma once
 
 #include <blco/loss.hpp>
@@ -102,8 +108,7 @@ struct GcpMethod {
 
 // sum over the entries of (x - m)^2 + ridge * sum over the modes of |A_n|^2, where the weights are 1: absent cells are
 // unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors. It is
-// CpdOptions::ridge * q^(2 - 2 / N), where q is the root mean square of the entries, so that the same option gives
-// entries in another unit the same model in that unit. The fit scales no columns, except at its end. Alternating least
+// CpdOptions::ridge * q^(2 - 2 / N), where q is the root mean square of the entries. The fit scales no columns, except at its end. Alternating least
 // squares: row i of mode n solves
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is

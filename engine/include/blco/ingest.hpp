@@ -25,6 +25,10 @@ enum class Reorder { none, frequency };
 // whose value is missing. Only the columns that are asked for count.
 enum class Missing { error, skip, key };
 
+// How quotes in a table are read. `csv`: as RFC 4180 has them; a field that starts with a quote ends at the next single
+// one, whatever lies between. `none`: as any other character, so that every line is a row.
+enum class Quotes { csv, none };
+
 // Input of delimited text with a header, and which of its columns to use. Any column can be a mode: its fields are
 // keys, taken byte for byte (numbers too). Each key becomes a coordinate, numbered by first appearance in the input,
 // and the keys become the labels of the mode.
@@ -33,7 +37,9 @@ enum class Missing { error, skip, key };
 // month, week (of ISO 8601), day, hour, minute, weekday (Monday first) or hour-of-day. Times are those of ISO 8601,
 // converted to UTC where they have a zone and taken as they are where they have none, or numbers of seconds (below
 // 10^11), milliseconds (below 10^14), microseconds (below 10^17) or nanoseconds since 1970. Coordinates and labels are
-// in the order of time; COLUMN:UNIT:every has units without rows too, from the first to the last.
+// in the order of time; COLUMN:UNIT:every has units without rows too, from the first to the last. Eight, 12, 14 and 17
+// digits that form a date of the years 1900 to 2199 are this date. A number that may be another form of date as well,
+// as INPUTS.md lists them, is refused.
 //
 // COLUMN:bins=N takes the fields as numbers, in N intervals of equal width; COLUMN:quantiles=N in at most N intervals
 // of nearly equal numbers of rows. N is from 2 to 65536. Labels are intervals such as [0, 2.5), the last [7.5, 10].
@@ -45,8 +51,11 @@ struct ColumnOptions {
   std::string value = {};               // name of the value column; empty: every row counts 1
   char separator = 0;                   // 0: tab for .tsv, else comma, tab or semicolon, guessed from each header
   char decimal = '.';                   // of values: a dot or a comma
+  Quotes quotes = Quotes::csv;
   Missing missing = Missing::error;
-  std::string missing_key = {};  // for Missing::key
+  std::string missing_key = {};              // for Missing::key
+  std::vector<std::string> null_words = {};  // of text: fields that mean a missing one, besides those above
+  std::vector<std::string> names = {};  // of text without a line of names: those of its columns; line 1 is a row then
   std::filesystem::path labels_from =
       {};  // a container or model whose labels keep their numbers, and whose bins are taken; or empty
   bool skip_unknown = false;  // leaves out rows with keys that labels_from does not have; else they get new numbers
@@ -135,13 +144,17 @@ struct IngestReport {
   std::vector<StageTime> stages = {};               // in order; "sync" lasts until all data is on disk
   std::vector<CrowdedMode> crowded_modes = {};      // of 1000 rows or more: more than half as many keys as rows
   std::vector<FewerBins> fewer_bins = {};
+  // What the input may mean otherwise than it was taken, with its place and what to do, as messages have them: a line
+  // that may be a shape, quoted fields that span lines, times far from today, keys that are equal as numbers.
+  std::vector<std::string> notes = {};
 };
 
 // Makes one tensor from all input files and writes it to `output`, which appears only when it is complete. The files
 // are one of:
 // - delimited text with a header (CSV), where options.columns.modes names columns; shape, index_base and label_files
 //   must then be left at their defaults;
-// - FROSTT text (.tns), with or without a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx);
+// - FROSTT text (.tns), with or without a header of GenTen, ParTI or extended FROSTT, or Matrix Market coordinate text
+//   (.mtx);
 // - coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz), HDF5 files or groups
 //   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or

@@ -5,6 +5,8 @@
 #include <blco/ingest.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
+#include <string>
+#include <vector>
 
 namespace blco {
 
@@ -22,6 +24,15 @@ class MemoryTensor final : public Tensor {
   // The same of a table, as ingest_arrow() of <blco/arrow.hpp> takes it; uses its options too, and takes the stream
   // over.
   explicit MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress = {});
+
+  // As IngestReport has them.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Packed;
+  explicit MemoryTensor(Packed packed);
+
+  std::vector<std::string> notes_;
 };
 
 }  // namespace blco

@@ -31,6 +31,7 @@ class LabelledReader final : public CoordinateReader {
   InputSize size() const override { return reader_->size(); }
   std::string format() const override { return reader_->format(); }
   bool counts_from_zero() const override { return reader_->counts_from_zero(); }
+  std::vector<std::string> notes() const override { return reader_->notes(); }
   std::uint64_t memory_bytes() const override { return reader_->memory_bytes(); }
   std::uint64_t kept_bytes() const override { return reader_->kept_bytes() + label_bytes_; }
 

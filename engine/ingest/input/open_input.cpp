@@ -39,7 +39,7 @@ constexpr std::string_view zip = "PK\x03\x04";
 
 // The first bytes of a file, and of an archive the last ones too.
 std::string read_ends(const fs::path& file) {
-  constexpr std::size_t head_bytes = 64;
+  constexpr std::size_t head_bytes = 512;
   constexpr std::uint64_t tail_bytes = std::uint64_t{64} << 10;
   std::ifstream stream(file, std::ios::binary);
   std::string ends(head_bytes, '\0');
@@ -57,13 +57,13 @@ std::string read_ends(const fs::path& file) {
 // A pipe is text: what is read from it now would be missing later. Refuses what is neither text nor arrays.
 InputKind kind_of(const fs::path& input) {
   constexpr std::string_view empty_zip = "PK\x05\x06";
-  constexpr std::string_view hdf5 = "\x89HDF\r\n\x1a\n";
   const fs::path file = split_hdf5_group(input).first;
   std::error_code ignored;
   const bool was_read = is_standard_input(file) && ::lseek(STDIN_FILENO, 0, SEEK_CUR) > 0;
   if (was_read || !fs::is_regular_file(file, ignored)) return InputKind::text;
   const std::string ends = read_ends(file);
-  if (ends.starts_with(hdf5)) return InputKind::hdf5;
+  if (has_hdf5_superblock(file)) return InputKind::hdf5;
+  if (is_compressed_text(ends)) return InputKind::text;
   if (const auto foreign = explain_foreign_format(ends)) refuse(file.string() + ": " + *foreign);
   return ends.starts_with(zip) || ends.starts_with(empty_zip) ? InputKind::npz : InputKind::text;
 }
@@ -117,14 +117,16 @@ std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels
   };
 }
 
-CsvDialect dialect_of(const ColumnOptions& columns) { return {columns.separator, columns.decimal}; }
+CsvDialect dialect_of(const ColumnOptions& columns) {
+  return {columns.separator, columns.decimal, columns.quotes == Quotes::csv};
+}
 
 MissingFields missing_of(const ColumnOptions& columns) {
   const bool is_key = columns.missing == Missing::key;
   if (is_key && columns.missing_key.empty()) {
     refuse(option_name("columns.missing") + " is an empty key; give error, skip, or a key such as unknown");
   }
-  return {columns.missing != Missing::error, is_key ? columns.missing_key : ""};
+  return {columns.missing != Missing::error, is_key ? columns.missing_key : "", columns.null_words};
 }
 
 // What both kinds of tables have in common.
@@ -132,7 +134,7 @@ TableOptions csv_options(const IngestOptions& options) {
   if (options.index_base != 1)
     refuse(option_name("index_base") + " does not apply to CSV input, whose keys are not coordinates; leave it out");
   TableOptions csv;
-  csv.columns = {options.columns.modes, options.columns.value};
+  csv.columns = {options.columns.modes, options.columns.value, options.columns.names};
   csv.dialect = dialect_of(options.columns);
   csv.missing = missing_of(options.columns);
   csv.skip_lines = options.skip_lines;
@@ -186,10 +188,10 @@ TnsOptions tns_options(const IngestOptions& options, int threads) {
 std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                             Executor& executor) {
   if (const auto csv = std::ranges::find_if(inputs, is_table_name); csv != inputs.end()) {
-    refuse(
-        csv->string() + " is CSV by its name; name the columns that become modes with " + option_name("columns.modes") +
-        ", and the column of values, if there is one, with " + option_name("columns.value") +
-        "; its columns are: " + list_columns(read_csv_columns(*csv, dialect_of(options.columns), options.skip_lines)));
+    refuse(csv->string() + " is CSV by its name; name the columns that become modes with " +
+           option_name("columns.modes") + ", and the column of values, if there is one, with " +
+           option_name("columns.value") +
+           explain_columns(read_csv_columns(*csv, dialect_of(options.columns), options.skip_lines)));
   }
   return open_tns(inputs, tns_options(options, executor.width()), executor);
 }
@@ -231,7 +233,8 @@ std::unique_ptr<CoordinateReader> open_known_text(const fs::path& input, const I
 bool is_any_set(const ColumnOptions& columns) {
   const ColumnOptions usual;
   return !columns.value.empty() || columns.separator != usual.separator || columns.decimal != usual.decimal ||
-         columns.missing != usual.missing || !columns.labels_from.empty() || columns.skip_unknown;
+         columns.quotes != usual.quotes || columns.missing != usual.missing || !columns.null_words.empty() ||
+         !columns.names.empty() || !columns.labels_from.empty() || columns.skip_unknown;
 }
 
 void refuse_text_options(const std::string& file, const IngestOptions& options) {
@@ -274,9 +277,11 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   const ColumnOptions& columns = options.columns;
   if (columns.modes.empty() && is_any_set(columns)) {
     refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
-           option_name("columns.decimal") + ", " + option_name("columns.missing") + ", " +
-           option_name("columns.labels_from") + " and " + option_name("columns.skip_unknown") + " require " +
-           option_name("columns.modes") + ", which names the columns that become modes");
+           option_name("columns.decimal") + ", " + option_name("columns.quotes") + ", " +
+           option_name("columns.missing") + ", " + option_name("columns.null_words") + ", " +
+           option_name("columns.names") + ", " + option_name("columns.labels_from") + " and " +
+           option_name("columns.skip_unknown") + " require " + option_name("columns.modes") +
+           ", which names the columns that become modes");
   }
   if (std::ranges::count_if(inputs, is_standard_input) > 1) {
     refuse("standard input is given twice; name it once, since nothing is left of it then");
@@ -305,6 +310,9 @@ std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOp
   if (options.columns.modes.empty())
     refuse("name the columns of the table that become modes with " + option_name("columns.modes"));
   if (options.columns.separator != 0) refuse(option_name("columns.separator") + " is about text; leave it out");
+  if (options.columns.quotes != Quotes::csv) refuse(option_name("columns.quotes") + " is about text; leave it out");
+  if (!options.columns.null_words.empty()) refuse(option_name("columns.null_words") + " is about text; leave it out");
+  if (!options.columns.names.empty()) refuse(option_name("columns.names") + " is about text; leave it out");
   if (!options.label_files.empty())
     refuse(option_name("label_files") + " does not apply to a table, whose keys are its labels; leave it out");
   TableOptions table;
@@ -331,8 +339,10 @@ std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const Inge
   const bool is_table = !options.columns.modes.empty() || is_table_name(input);
   if (!is_table && is_any_set(options.columns)) {
     refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
-           option_name("columns.decimal") + " and " + option_name("columns.missing") + " apply to tables, but " +
-           input.string() + " is none by its name; leave them out, or name the columns of its modes with " +
+           option_name("columns.decimal") + ", " + option_name("columns.quotes") + ", " +
+           option_name("columns.missing") + ", " + option_name("columns.null_words") + " and " +
+           option_name("columns.names") + " apply to tables, but " + input.string() +
+           " is none by its name; leave them out, or name the columns of its modes with " +
            option_name("columns.modes"));
   }
   const InputKind kind = kind_of(input);

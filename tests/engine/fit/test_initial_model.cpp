@@ -156,7 +156,7 @@ TEST_F(InitialModel, HasItsEntriesOutsideABoxCounted) {
   const auto outside = [&](const std::vector<RowConstraint>& constraints) {
     CpdOptions options{.initial = &initial};
     options.method = AlsMethod{constraints};
-    return count_outside_box(options);
+    return count_outside_box({.shape = {2, 1, 2}, .nnz = 1, .sum_of_squares = 1}, options);
   };
 
   EXPECT_THAT(outside({box, {}, {}}), ElementsAre(1, 0, 0));

@@ -15,7 +15,7 @@
 namespace blco {
 namespace {
 
-constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+constexpr std::uint64_t kibibyte = std::uint64_t{1} << 10;
 
 // Limits the size of this process's files, for as long as it lives.
 class FileSizeLimit {
@@ -63,14 +63,13 @@ TEST(ModelRoom, IsWhatTheWriterAsksFor) {
   const TemporaryFolder folder;
   const std::uint64_t bytes = model_file_bytes(std::vector<std::uint64_t>{3000, 100}, 7, 0);
 
-  EXPECT_EQ(bytes, (3000 + 100 + 1) * 7 * 8 + mebibyte);
+  EXPECT_EQ(bytes, (3000 + 100 + 1) * 7 * 8 + 64 * kibibyte);
   const CpdModel model = zero_model({3000, 100}, 7);
   {
     const FileSizeLimit limit(bytes - 1);
     EXPECT_THROW(save(model, folder / "model.h5"), Error);
   }
-  constexpr std::uint64_t names_and_attributes = 64 << 10;
-  const FileSizeLimit limit(bytes + names_and_attributes);
+  const FileSizeLimit limit(bytes + 64 * kibibyte);
   save(model, folder / "model.h5");
   EXPECT_LE(std::filesystem::file_size(folder / "model.h5"), bytes);
 }
@@ -81,13 +80,13 @@ TEST(ModelRoom, LackingBecauseOfALimitIsRefusedWithBothNumbers) {
   tensor.shape = {100, 100};
   CpdOptions options{.rank = 8};
   options.output = folder / "model.h5";
-  const FileSizeLimit limit(mebibyte);
+  const FileSizeLimit limit(64 * kibibyte);
 
   EXPECT_THAT(refusal(tensor, options),
-              testing::AllOf(testing::HasSubstr("takes up to 1.0 MiB"), testing::HasSubstr("at most 1.0 MiB")));
+              testing::AllOf(testing::HasSubstr("takes up to 76.6 KiB"), testing::HasSubstr("at most 64.0 KiB")));
   tensor.shape = {1000, 100'000};
   EXPECT_THAT(refusal(tensor, options),
-              testing::AllOf(testing::HasSubstr("takes up to 7.2 MiB"), testing::HasSubstr("at most 1.0 MiB")));
+              testing::AllOf(testing::HasSubstr("takes up to 6.2 MiB"), testing::HasSubstr("at most 64.0 KiB")));
 }
 
 TEST(ModelRoom, LackingOnTheDiskIsRefusedWithBothNumbersAndLabelsCount) {

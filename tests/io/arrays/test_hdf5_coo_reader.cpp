@@ -4,11 +4,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "io/arrays/coo_reader.hpp"
+#include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco::tests {
@@ -70,6 +72,28 @@ TEST(Hdf5CooReader, ReadsAChunkOnceHoweverManyBatchesItHas) {
   EXPECT_EQ(seen, entries);
   EXPECT_GT(batches, 10U);
   EXPECT_EQ(chunks_read, 3);
+}
+
+TEST(Hdf5CooReader, NamesAFilterThatIsNotHere) {
+  const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, counting_filter, 1, 1, "count", nullptr, nullptr, &count_chunk};
+  ASSERT_GE(H5Zregister(&filter), 0);
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "list.h5";
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  write_dataset(file, "coords", {1, 2, 3, 4}, {2, 2}, {2, 2});
+  write_dataset(file, "values", {1, 2}, {2}, {2});
+  H5Fclose(file);
+  ASSERT_GE(H5Zunregister(counting_filter), 0);
+
+  SerialExecutor executor;
+  std::vector<std::unique_ptr<CooSource>> sources;
+  sources.push_back(open_hdf5_coo(path));
+  const auto reader = make_coo_reader(std::move(sources), 1, executor);
+  CoordinateBatch batch;
+  const std::string message = message_of_error(ErrorKind::invalid_argument, [&] { reader->next(batch); });
+
+  EXPECT_THAT(message, testing::AllOf(testing::HasSubstr("count (filter 300 of HDF5)"),
+                                      testing::HasSubstr("HDF5_PLUGIN_PATH"), testing::HasSubstr("h5repack")));
 }
 
 }  // namespace

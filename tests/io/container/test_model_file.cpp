@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
+#include <tuple>
 
 #include "io/container/model_file.hpp"
 #include "io/hdf5/hdf5_data.hpp"
@@ -53,6 +55,28 @@ void expect_equal(const ModelFile& a, const ModelFile& b) {
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.ridge, b.ridge);
   EXPECT_EQ(a.stop_reason, b.stop_reason);
+}
+
+// The largest metadata: all modes, with labels and three matrices of a method beside each factor.
+TEST(ModelFile, IsNoLargerThanWhatIsReserved) {
+  const TemporaryFolder folder;
+  ModelFile model = random_model(std::vector<std::uint64_t>(16, 2), 1);
+  model.mode_names.assign(16, std::string(4096, 'x'));
+  model.reading.columns.assign(16, std::string(4096, 'y'));
+  model.constraints.assign(16, "nonnegative");
+  model.state_numbers = {1, 2};
+  model.state_matrices = {"first", "second", "third"};
+  model.labels.assign(16, Labels(std::vector<std::string>{"a", "b"}));
+  const auto rows = [](auto... place_and_rows) {
+    const std::span<double> block = std::get<sizeof...(place_and_rows) - 1>(std::tuple(place_and_rows...));
+    std::ranges::fill(block, 0.5);
+  };
+
+  write_model_file(folder / "model.h5", model, rows, rows);
+
+  const std::uint64_t texts = padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns);
+  EXPECT_LE(std::filesystem::file_size(folder / "model.h5"),
+            model_file_bytes(model.shape, 1, memory_bytes(model.labels), 3) + texts + 5 * sizeof(double));
 }
 
 bool have_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0; }

@@ -233,7 +233,7 @@ TEST_F(ComputedModes, NameTheFieldThatTheyRefuse) {
                 "out :day to take its fields as they are");
   EXPECT_THAT(refused("when\n2023-02-29\n", days), HasSubstr("'2023-02-29' is a date or time that does not exist"));
   EXPECT_THAT(refused("when\n2023-02\n", days), HasSubstr("'2023-02' does not say which day it means"));
-  EXPECT_THAT(refused("when\n202302\n", days), HasSubstr("write a month as 2023-02"));
+  EXPECT_THAT(refused("when\n202302\n", days), HasSubstr("may be the month 2023-02"));
   EXPECT_THAT(refused("when\n0000-01-01\n", days), HasSubstr("lies outside of the years 0001 to 9999"));
   EXPECT_THAT(refused("when\n5\n", {.columns = {{"when:weekday"}, ""}}),
               HasSubstr("'5' is no weekday and has too few digits"));

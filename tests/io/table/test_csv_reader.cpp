@@ -18,6 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using Paths = std::vector<std::filesystem::path>;
 
 struct Table {
@@ -25,6 +26,7 @@ struct Table {
   std::vector<double> values;
   std::vector<std::vector<std::string>> labels;
   std::vector<std::uint64_t> shape;
+  std::vector<std::string> notes;
 
   bool operator==(const Table&) const = default;
 };
@@ -49,6 +51,7 @@ Table read_table(const Paths& files, const TableOptions& options, int threads = 
     for (std::uint64_t i = 0; i < labels.size(); ++i) list.emplace_back(labels[i]);
   }
   table.shape = reader->declared_shape();
+  table.notes = reader->notes();
   return table;
 }
 
@@ -73,6 +76,42 @@ TEST_F(CsvText, NumbersKeysByFirstAppearance) {
   EXPECT_THAT(table.values, ElementsAre(2, 3, -1.5));
   EXPECT_THAT(table.labels, ElementsAre(ElementsAre("bob", "ann"), ElementsAre("x", "y")));
   EXPECT_THAT(table.shape, ElementsAre(2, 2));
+}
+
+TEST_F(CsvText, TakesNamesFromOutsideWhereNoLineHasThem) {
+  TableOptions options = user_item_count;
+  options.columns.names = {"user", "item", "count"};
+  const Table expected = read("user,item,count\nbob,7,2\nann,8,3\n");
+
+  EXPECT_EQ(read("bob,7,2\nann,8,3\n", options), expected);
+  EXPECT_EQ(read("\xef\xbb\xbf\n\"bob\";7;2\nann;8;3", options), expected);
+  // The comma is most frequent, but makes another number of columns.
+  EXPECT_EQ(read("a,b,c,d;7;2\n", options).labels[0], std::vector<std::string>{"a,b,c,d"});
+  EXPECT_THAT(refused("bob,7,2\nann,8,x\n", options), HasSubstr(place(2)));
+  EXPECT_THAT(refused("bob,7\n", options), HasSubstr("has 2 fields, but `columns.names` names 3"));
+}
+
+// A header of numbers is data, unless they count up as where columns have no other names.
+TEST_F(CsvText, RefusesARowOfNumbersAsNames) {
+  const auto of = [](std::vector<std::string> modes) { return TableOptions{.columns = {std::move(modes), ""}}; };
+
+  EXPECT_THAT(refused("196,242\n186,302\n", of({"196", "242"})), HasSubstr(place(1) + " looks like data"));
+  EXPECT_EQ(read("0,1\n186,302\n", of({"0", "1"})).rows.size(), 1U);
+  EXPECT_EQ(read("2019,2020,2021\n1,2,3\n", of({"2019", "2021"})).rows.size(), 1U);
+  EXPECT_EQ(read("user,0\nann,3\n", of({"user", "0"})).rows.size(), 1U);
+}
+
+TEST_F(CsvText, TakesFurtherWordsForMissingFields) {
+  TableOptions options = user_item_count;
+  options.missing = {true, "none", {"\\N", "?"}};
+  const Table table = read("user,item,count\n\\N,?,1\nNA,x,2\nann,\"?\",3\nann,x, ? \n?x,x,4\n", options);
+
+  EXPECT_THAT(table.rows, ElementsAre(ElementsAre(0, 0), ElementsAre(0, 1), ElementsAre(1, 0), ElementsAre(2, 1)));
+  EXPECT_THAT(table.labels, ElementsAre(ElementsAre("none", "ann", "?x"), ElementsAre("none", "x")));
+  options.missing.key.clear();
+  EXPECT_THAT(read("user,item,count\n\\N,x,1\nann,x,2\n", options).values, ElementsAre(2));
+  options.missing.are_accepted = false;
+  EXPECT_THAT(refused("user,item,count\nann,x,1\n\\N,x,1\n", options), HasSubstr(place(3)));
 }
 
 TEST_F(CsvText, TakesQuotesLineEndsMarkAndBlankLines) {
@@ -172,8 +211,55 @@ TEST_F(CsvText, RefusesRowsThatDoNotFitTheHeader) {
   EXPECT_THAT(refused("user,item,count\n\"a\nb\",\"x\ny,1\n"),
               HasSubstr(place(3) + ": column 2, 'item', starts with a quote that is not closed"));
   EXPECT_THAT(refused("user,item,count\na,\"x\"y,1\n"),
-              HasSubstr("column 2, 'item', continues after its closing quote"));
+              HasSubstr("column 2, 'item', continues after its closing quote; double every quote within a quoted "
+                        "field, or give `columns.quotes = none` if quotes are ordinary characters here"));
+  EXPECT_THAT(refused("user,item,count\na,\"say \\\"x\\\"\",1\n"),
+              HasSubstr("within a quoted field, where a backslash before it has no effect, or give"));
   EXPECT_THAT(refused("user,item,count\na\rb,x,1\n"), HasSubstr("column 1, 'user', contains a carriage return"));
+}
+
+TEST_F(CsvText, TakesQuotesAsCharactersWhereAsked) {
+  const std::string swallowing = "user\titem\tcount\nA\tX\t1\nB\t\"Heroes\t2\nC\tY\t4\r\n\nD\tZ\"\t8\n";
+  const std::string data = "\"user\"\titem\tcount\n\"Swing it\" magistern\tx\t1\n\"Giliap\"\t\"\t2\n\"\"\ty\\\"\t3";
+  TableOptions options = user_item_count;
+  options.dialect.has_quotes = false;
+  TableOptions quoted_name{.columns = {{"\"user\"", "item"}, "count"}, .dialect = options.dialect};
+  for (const std::size_t block_bytes : {1, 20, 4096}) {
+    options.block_bytes = quoted_name.block_bytes = block_bytes;
+
+    const Table rows = read(swallowing, options);
+    const Table keys = read(data, quoted_name);
+
+    EXPECT_THAT(rows.labels[0], ElementsAre("A", "B", "C", "D"));
+    EXPECT_THAT(rows.labels[1], ElementsAre("X", "\"Heroes", "Y", "Z\""));
+    EXPECT_THAT(rows.values, ElementsAre(1, 2, 4, 8));
+    EXPECT_THAT(rows.notes, IsEmpty());
+    EXPECT_THAT(keys.labels[0], ElementsAre("\"Swing it\" magistern", "\"Giliap\"", "\"\""));
+    EXPECT_THAT(keys.labels[1], ElementsAre("x", "\"", "y\\\""));
+  }
+  EXPECT_EQ(read("a;b\n\"x;\"y\n", {.columns = {{"a", "b"}, ""}, .dialect = {.has_quotes = false}}).labels[0][0],
+            "\"x");
+}
+
+TEST_F(CsvText, NotesQuotedFieldsThatSpanLines) {
+  const std::string file = (folder_ / "a.csv").string();
+  const std::string remedy = "; if quotes are ordinary characters here, give `columns.quotes = none`";
+  const auto notes = [&](const std::string& text, std::size_t block_bytes = 4096) {
+    TableOptions options = user_item_count;
+    options.block_bytes = block_bytes;
+    return read(text, options).notes;
+  };
+
+  for (const std::size_t block_bytes : {1, 30, 4096}) {
+    EXPECT_THAT(notes("user\titem\tcount\nA\tX\t1\nB\t\"Heroes\t2\nC\tY\t4\nD\tZ\"\t8\nE\t\"a\nb\"\t1\n", block_bytes),
+                ElementsAre("a quoted key of the column 'item' spans lines 3 to 5 of " + file +
+                            " (the first of 2 such fields)" + remedy));
+  }
+  // In other columns only where whole rows may have been swallowed.
+  EXPECT_THAT(notes("note,user,item,count\n\"x, y\nand z\",A,X,1\n"), IsEmpty());
+  EXPECT_THAT(notes("note,user,item,count\n\"x,A,X,1\ny\",B,X,2\n"),
+              ElementsAre("a quoted field of the column 'note' spans lines 2 to 3 of " + file + remedy));
+  EXPECT_THAT(notes("user,item,count\n\"A\",\"X, \"\"y\"\"\",1\nB,5\" disk,1\n"), IsEmpty());
 }
 
 TEST_F(CsvText, RefusesColumnsThatAreNotThereOrNotOne) {

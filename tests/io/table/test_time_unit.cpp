@@ -54,9 +54,8 @@ TEST(TimePoint, TakesTheFormsOfIso8601) {
 
 TEST(TimePoint, TakesNumbersByTheirSize) {
   EXPECT_EQ(seconds_of("0"), 0);
-  EXPECT_EQ(seconds_of("-1"), -1);
-  EXPECT_EQ(seconds_of("-1.5"), -2);
-  EXPECT_EQ(seconds_of("-0.5"), -1);
+  EXPECT_EQ(seconds_of("-100000"), -100000);
+  EXPECT_EQ(seconds_of("-100000000.5"), -100000001);
   EXPECT_EQ(seconds_of("+1709647653"), 1709647653);
   EXPECT_EQ(seconds_of("1709647653.25"), 1709647653);
   EXPECT_EQ(seconds_of("1709647653.0"), 1709647653);
@@ -79,7 +78,7 @@ TEST(TimePoint, TakesDigitsForADateWhereTheyAreOne) {
   EXPECT_EQ(seconds_of("-20240229"), -20240229);
   EXPECT_EQ(seconds_of("1985"), seconds_of("1985-01-01"));
   EXPECT_EQ(time_fault("20230229"), TimeFault::no_such_time);
-  EXPECT_EQ(time_fault("202403"), TimeFault::month_or_seconds);
+  EXPECT_EQ(time_fault("202403"), TimeFault::other_form);
   EXPECT_EQ(seconds_of("202413"), 202413);
 }
 
@@ -152,10 +151,10 @@ TEST(TimeUnit, ConvertsZonesAcrossMidnight) {
 }
 
 TEST(TimeUnit, TakesTimesBefore1970) {
-  EXPECT_EQ(time_label("-1", TimeUnit::minute), "1969-12-31T23:59");
-  EXPECT_EQ(time_label("-86401", TimeUnit::day), "1969-12-30");
-  EXPECT_EQ(time_label("-1", TimeUnit::weekday), "Wednesday");
-  EXPECT_EQ(time_label("-1", TimeUnit::hour_of_day), "23");
+  EXPECT_EQ(time_label("-100000", TimeUnit::minute), "1969-12-30T20:13");
+  EXPECT_EQ(time_label("1969-12-31T23:59:59", TimeUnit::day), "1969-12-31");
+  EXPECT_EQ(time_label("-100000", TimeUnit::weekday), "Tuesday");
+  EXPECT_EQ(time_label("-100000", TimeUnit::hour_of_day), "20");
   EXPECT_EQ(time_label("0001-01-01", TimeUnit::minute), "0001-01-01T00:00");
   EXPECT_EQ(time_label("0001-01-01", TimeUnit::weekday), "Monday");
   EXPECT_EQ(time_label("9999-12-31T23:59:59", TimeUnit::minute), "9999-12-31T23:59");

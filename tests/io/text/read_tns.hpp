@@ -29,6 +29,7 @@ struct Entries {
   std::vector<std::size_t> batch_counts;
   std::vector<bool> batch_is_wide;
   std::vector<std::uint64_t> declared_shape;
+  std::vector<std::string> notes;
 
   bool operator==(const Entries&) const = default;
 };
@@ -70,6 +71,7 @@ inline Entries read_all(const Paths& files, const TnsOptions& options = {}, int 
   }
   EXPECT_FALSE(reader->next(batch));
   entries.declared_shape = reader->declared_shape();
+  entries.notes = reader->notes();
   return entries;
 }
 

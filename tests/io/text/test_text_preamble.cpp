@@ -37,8 +37,19 @@ TEST_F(TextHeader, IsFoundInCompressedText) {
   EXPECT_THAT(entries.values, ElementsAre(9));
 }
 
+TEST_F(TextHeader, OfExtendedFrosttIsTakenAway) {
+  for (const char* header : {"# extended FROSTT format\n3 2\n8 8 9\n", "3 2\n8 8 9\n", "#\n\n3 2\r\n8 8 9 \r\n# x\n"}) {
+    const Entries entries = read(std::string(header) + "1 2 3 1.5\n4 5 6 2\n");
+    EXPECT_THAT(entries.coordinates, ElementsAre(0, 1, 2, 3, 4, 5)) << header;
+    EXPECT_THAT(entries.declared_shape, ElementsAre(8, 8, 9)) << header;
+  }
+  EXPECT_THAT(read("2 1\n8 8\n1 2 3\n").declared_shape, ElementsAre(8, 8));
+  EXPECT_THAT(refused("3 3\n8 8 9\n1 2 3 1.5\n4 5 6 2\n"), HasSubstr("declares 3 entries"));
+}
+
 TEST_F(TextHeader, IsNotSeenInFrosttText) {
-  for (const char* text : {"4 5 6\n1 2 3\n", "# 3\n4 5 6\n1 2 3\n", "3 \t1\n", "\n\n1 1 1\n"}) {
+  for (const char* text : {"2 2\n8 8\n", "2 2\n8 8\n1 2\n", "# 2 3\n2 3\n", "4 5 6\n1 2 3\n", "# 3\n4 5 6\n1 2 3\n",
+                           "3 \t1\n", "\n\n1 1 1\n"}) {
     EXPECT_TRUE(read(text).declared_shape.empty()) << text;
   }
 }
@@ -66,6 +77,15 @@ TEST_F(TextHeader, OfMatrixMarketSaysWhatFollows) {
   EXPECT_THAT(symmetric.coordinates, ElementsAre(2, 2, 7, 1, 1, 7));
   EXPECT_THAT(symmetric.values, ElementsAre(7, 5, 5));
 
+  for (const char* kind : {"double", "unsigned-integer"}) {
+    EXPECT_THAT(read("%%MatrixMarket matrix coordinate " + std::string(kind) + " general\n3 3 1\n1 2 3\n").values,
+                ElementsAre(3));
+  }
+  // TACO's .ttx.
+  const Entries tensor = read("%%MatrixMarket tensor coordinate real general\n%\n3 4 5 2\n1 2 3 1.5\n3 4 5 2\n");
+  EXPECT_THAT(tensor.declared_shape, ElementsAre(3, 4, 5));
+  EXPECT_THAT(tensor.values, ElementsAre(1.5, 2));
+
   const Entries skew = read("%%MatrixMarket matrix coordinate real skew-symmetric\n9 9 1\n8 2 5\n");
   EXPECT_THAT(skew.coordinates, ElementsAre(7, 1, 1, 7));
   EXPECT_THAT(skew.values, ElementsAre(5, -5));
@@ -75,6 +95,7 @@ TEST_F(TextHeader, OfMatrixMarketIsRefusedWhereItIsNoSparseRealMatrix) {
   EXPECT_THAT(fault_of("%%MatrixMarket matrix array real general\n2 2\n"),
               AllOf(HasSubstr("line 1 of m.mtx"), HasSubstr("coordinate")));
   EXPECT_THAT(fault_of("%%MatrixMarket matrix coordinate complex general\n2 2 1\n"), HasSubstr("complex"));
+  EXPECT_THAT(fault_of("%%MatrixMarket tensor coordinate real symmetric\n2 2 2 1\n"), HasSubstr("symmetric"));
   EXPECT_THAT(fault_of("%%MatrixMarket matrix coordinate real hermitian\n2 2 1\n"), HasSubstr("symmetry"));
   EXPECT_THAT(fault_of("%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n"), HasSubstr("line 2 of m.mtx"));
   EXPECT_THAT(fault_of("%%MatrixMarket matrix coordinate real general\n% only\n"),
@@ -99,8 +120,9 @@ TEST_F(TextHeader, IsThatOfEveryFileOrOfNone) {
 
 // However little of it is there, a header is not taken for something else.
 TEST_F(TextHeader, WaitsForMoreText) {
-  for (const std::string whole : {"sptensor\n3\n4 5 6\n2\n1 2 3 1\n", "3\n4 5 6\n1 2 3 1\n",
-                                  "%%MatrixMarket matrix coordinate real general\n% x\n4 5 1\n1 2 3\n"}) {
+  for (const std::string whole :
+       {"sptensor\n3\n4 5 6\n2\n1 2 3 1\n", "3\n4 5 6\n1 2 3 1\n", "# x\n3 1\n4 5 6\n1 2 3 1\n",
+        "%%MatrixMarket matrix coordinate real general\n% x\n4 5 1\n1 2 3\n"}) {
     const auto expected = find_preamble(whole, true, "x");
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const auto found = find_preamble(std::string_view(whole).substr(0, size), false, "x");

@@ -39,8 +39,17 @@ TEST_F(TnsFields, CoordinatesOfUpTo64BitsAreRead) {
   EXPECT_THAT(refused("18446744073709551615 5\n", {.index_base = 0}), HasSubstr("too large"));
 }
 
-TEST_F(TnsFields, WhatIsNoPlainIntegerIsNoCoordinate) {
-  for (const std::string field : {"1.0", "+1", "1e3", "0x1", "1_000", "1.", "i", "1;", "\"1\"", "\xc2\xb2", "."}) {
+// As numpy.savetxt writes them.
+TEST_F(TnsFields, RealsThatAreWholeAreCoordinates) {
+  EXPECT_THAT(read("1.000000000000000000e+00 2.5\n20.0 1\n3e2 1\n4. 1\n9007199254740992.0 1\n").coordinates,
+              ElementsAre(0, 19, 299, 3, 9007199254740991));
+  EXPECT_THAT(refused("1 1\n0.0 1\n"), AllOf(HasSubstr(place(2)), HasSubstr("is 0")));
+  EXPECT_THAT(read("0.0 1\n7.0 1\n", {.index_base = 0}).coordinates, ElementsAre(0, 7));
+}
+
+TEST_F(TnsFields, WhatIsNoWholeNumberIsNoCoordinate) {
+  for (const std::string field : {"1.5", "+1", "1e-3", "-1.0", "9007199254740994.0", "1e400", "0x1", "1_000", "1.0.",
+                                  "i", "1;", "\"1\"", "\xc2\xb2", "."}) {
     EXPECT_THAT(refused("1 1 1\n1 1 1\n1 " + field + " 1\n"), HasSubstr(place(3))) << field;
   }
 }

@@ -71,5 +71,39 @@ TEST_F(TnsText, LinesMayHoldCoordinatesAlone) {
                 "then a value");
 }
 
+TEST_F(TnsText, AFirstLineThatMayBeAShapeIsNoted) {
+  const std::string note =
+      " has the largest coordinate of each mode, and the number of the other entries as its value; if it is a header, "
+      "leave it out with `skip_lines = ";
+  const std::string entries = "1 1 1 5\n\n4 3 2 6\n2 2 1 7\n";
+  TnsOptions small_blocks;
+  small_blocks.block_bytes = 8;
+  const auto second = folder_.write("b.tns", "# b\n2 2 1\n2 1 1\n");
+
+  for (const TnsOptions& options : {TnsOptions{}, small_blocks, TnsOptions{.index_base = 0}}) {
+    EXPECT_THAT(read("4 3 2 3\n" + entries, options).notes,
+                testing::ElementsAre(place(1) + note + "1`, and give `shape`"));
+  }
+  EXPECT_THAT(read("# from R\n9 9 9 3\n" + entries).notes,
+              testing::ElementsAre(place(2) + note + "2`, and give `shape`"));
+  EXPECT_THAT(read("4 3 2 4\n" + entries).notes, testing::IsEmpty());
+  EXPECT_THAT(read("4 2 2 3\n" + entries).notes, testing::IsEmpty());
+  EXPECT_THAT(read("1 1 1 5\n4 3 2 6\n").notes, testing::IsEmpty());
+  EXPECT_THAT(read("4 3 2 3\n" + entries, {.skip_lines = 1}).notes, testing::IsEmpty());
+  EXPECT_THAT(read("3\n4 3 2\n4 3 2 1\n1 1 1 1\n").notes, testing::IsEmpty());
+  EXPECT_THAT(read_all({folder_.write("a.tns", "5 5 2\n1 1 3\n5 4 1\n"), second}).notes,
+              testing::ElementsAre(place(1) + " (the first of 2 such files)" + note + "1`, and give `shape`"));
+}
+
+TEST_F(TnsText, AFirstLineThatMayBeAShapeIsNamedWhereTheNextHasAnotherLength) {
+  const std::string remedy = "; if " + place(1) + " is a shape, give `skip_lines = 1`";
+
+  EXPECT_THAT(refused("5 5 2\n1 1 1 3\n"), testing::EndsWith("then a value" + remedy));
+  EXPECT_THAT(refused("5 5 2\n1 1 1 3\n", {.block_bytes = 1}), testing::EndsWith("then a value" + remedy));
+  EXPECT_THAT(refused("5 5 2 1\n1 1 3\n"), testing::EndsWith("then a value" + remedy));
+  EXPECT_THAT(refused("5 5 2.5\n1 1 1 3\n"), testing::EndsWith("then a value"));
+  EXPECT_THAT(refused("5 5 2\n1 1 1\n1 1 1 3\n"), testing::EndsWith("then a value"));
+}
+
 }  // namespace
 }  // namespace blco

@@ -107,14 +107,15 @@ TEST(ArrangedNonzeros, AreThoseOfTheChunksInRowsOfEveryMode) {
   for (const std::vector<std::uint64_t>& shape : std::vector<std::vector<std::uint64_t>>{
            {30, 50}, {300, 50, 70}, {3, 4, 2, 300}, {9, 31, 8, 50, 12}, std::vector<std::uint64_t>(16, 32)}) {
     for (const Values values : {Values::uniform, Values::ones}) {
-      const CooTensor tensor = random_tensor({.shape = shape, .nnz = 4000, .seed = 1, .values = values, .skew = 2.0});
+      const CooTensor tensor = random_tensor({.shape = shape, .nnz = 2000, .seed = 1, .values = values, .skew = 2.0});
+      const Listed expected = listed(tensor);
       const auto order = static_cast<int>(shape.size());
       for (const int threads : {1, 3}) {
-        DecodedCase chunks(tensor, 1500, threads);
+        DecodedCase chunks(tensor, 750, threads);
         for (int mode = 0; mode < order; ++mode) {
           const auto arranged = chunks.arranged(mode, 7, /*splits_rows=*/true);
           ASSERT_TRUE(arranged);
-          EXPECT_EQ(listed(*arranged, order, mode), listed(tensor)) << "mode " << mode << " of " << order;
+          EXPECT_TRUE(listed(*arranged, order, mode) == expected) << "mode " << mode << " of " << order;
         }
       }
     }
@@ -321,8 +322,8 @@ TEST_P(ArrangedPasses, LeaveNothingOutWhereChunksAreMissingOrMemoryEnds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, ArrangedPasses,
-                         ::testing::Values(BackendCase{1, Precision::f64}, BackendCase{2, Precision::f64},
-                                           BackendCase{3, Precision::f32}, BackendCase{2, Precision::mixed}),
+                         ::testing::Values(BackendCase{1, Precision::f64}, BackendCase{3, Precision::f64},
+                                           BackendCase{2, Precision::f32}, BackendCase{3, Precision::mixed}),
                          [](const auto& which) { return which.param.name(); });
 
 }  // namespace

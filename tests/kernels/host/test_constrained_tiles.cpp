@@ -19,13 +19,13 @@
 namespace blco::testing {
 namespace {
 
-// Factor, dual and sums after two updates.
+// Factor, dual and sums after two updates of rows that three threads share.
 std::vector<double> numbers_of_updates(const BackendCase& which, const RowConstraint& constraint, int rank) {
   const TestSystem system(rank, test_rho);
-  UpdatedRows backend(which, 2000, rank);
-  backend.start(nonnegative_matrix(2000, rank, 1), {}, output_with_gaps(2000, rank, 2.0));
+  UpdatedRows backend(which, 900, rank);
+  backend.start(nonnegative_matrix(900, rank, 1), {}, output_with_gaps(900, rank, 2.0));
   RowUpdate update = backend->update_rows(0, system.problem(constraint));
-  backend.fill(random_matrix(2000, rank, 2));
+  backend.fill(random_matrix(900, rank, 2));
   update = backend->update_rows(0, system.problem(constraint, update.norms));
   std::vector<double> numbers = backend.factor();
   const auto dual = backend.dual();

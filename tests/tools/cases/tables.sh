@@ -37,4 +37,17 @@ cmp piped.blco file.blco && echo 'piped: the same container'
 printf 'a,b\nx,"1,5"\n"y\n",2\n' >both.csv
 blco-ingest both.csv --modes a --value b --decimal , -o both.blco --quiet
 run blco-export both.blco -o - --format csv
+
+# Quotes as ordinary characters, and what is noted where they swallow rows; keys that are equal as numbers; a shape
+# above coordinates; times in digits.
+printf 'prev\tcurr\tn\nA\tX\t1\nB\t"Heroes\t2\nC\tY\t4\nD\tZ"\t8\n' >clicks.tsv
+run blco-ingest clicks.tsv --modes prev,curr --value n --quotes none -o clicks.blco 2>&1 | grep 'note\|quote\|nonzeros'
+run blco-export clicks.blco -o - --format csv
+run blco-ingest clicks.tsv --modes prev,curr --value n -o swallowed.blco 2>&1 | grep 'quote\|nonzeros'
+printf 'user,month,when\nu1,1,100000\nu2,2,31535999\nu1,1.0,200000\n' >ids.csv
+run blco-ingest ids.csv --modes user,month,when:day -o ids.blco 2>&1 | grep 'the mode'
+printf '4 3 2 3\n1 1 1 5\n4 3 2 6\n2 2 1 7\n' >shape.tns
+run blco-ingest shape.tns -o shape.blco 2>&1 | grep 'line 1'
+blco-ingest shape.tns -o shape.blco --json 2>/dev/null | grep -o '"notes":\[[^]]*\]'
+blco-ingest shape.tns -o shape.blco --skip-lines 1 --json 2>/dev/null | grep -o '"notes":\[[^]]*\]'
 list_folder

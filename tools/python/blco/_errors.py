@@ -56,6 +56,8 @@ KEYWORDS = {
     "label_files": "labels",
     "max_error": "error",
     "memory_bytes": "memory",
+    "names": "columns",
+    "null_words": "null",
     "sampled_zeros": "samples",
     "sorts_on_gpu": "devices",
     "temporary_directory": "tmp",
@@ -69,8 +71,8 @@ def words_of(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def of_kind(kind: str, message: str) -> Error:
-    """The exception for an error of the library, with the keywords of this module in its message."""
+def with_keywords(message: str) -> str:
+    """A message of the library, with the keywords of this module in the place of its options."""
 
     def keyword(found):
         name, value = found.groups()
@@ -79,4 +81,9 @@ def of_kind(kind: str, message: str) -> Error:
             return f"`{name}`"
         return f"`{name}={value}`" if re.fullmatch(r"[\d.]+", value) else f"`{name}={value!r}`"
 
-    return KINDS[kind](re.sub(r"`(?:\w+\.)*(\w+)(?: = ([^`]*))?`", keyword, message))
+    return re.sub(r"`(?:\w+\.)*(\w+)(?: = ([^`]*))?`", keyword, message)
+
+
+def of_kind(kind: str, message: str) -> Error:
+    """The exception for an error of the library."""
+    return KINDS[kind](with_keywords(message))

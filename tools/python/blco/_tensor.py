@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _arrow, _blco
-from ._errors import InvalidArgument, words_of
+from ._errors import InvalidArgument, with_keywords, words_of
 from ._progress import Progress, callback_of, interrupts_of_source
 
 Path = str | os.PathLike
@@ -262,6 +263,14 @@ def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels
     return columns, numbers, labels, shape
 
 
+def _warn(notes: Sequence[str]) -> list[str]:
+    """Warns the caller of `ingest` or `tensor` of what the input may mean otherwise than it was taken."""
+    texts = [with_keywords(note) for note in notes]
+    for text in texts:
+        warnings.warn(text, stacklevel=3)
+    return texts
+
+
 def _refuse(words: Mapping[str, Any], what: str) -> None:
     for name, option in words.items():
         if option is not None:
@@ -297,7 +306,9 @@ def tensor(
     if _is_table(coords):
         words |= _columns(modes, value, values, labels) | {"missing": missing}
         with interrupts_of_source(), callback_of(progress) as shown:
-            return Tensor(_blco.pack_table(coords, words, shown))
+            handle, notes = _blco.pack_table(coords, words, shown)
+        _warn(notes)
+        return Tensor(handle)
     _refuse({"missing": missing}, "tables")
     columns, numbers, labels, shape = _arrays(coords, values, shape, modes, value, labels)
     with callback_of(progress) as shown:
@@ -318,7 +329,10 @@ def ingest(
     skip_unknown: bool | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    quotes: str | None = None,
     missing: str | None = None,
+    null: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
     duplicates: str = "sum",
     reorder: str = "none",
     compression: str | None = None,
@@ -336,11 +350,13 @@ def ingest(
     """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
     table, `modes` names the columns that become modes), or of Parquet, by pyarrow; or what `blco.tensor` takes, with
     `values`. The other options are those of blco-ingest. `labels` has files by mode, or for arrays lists of names.
-    `Tensor.report` says what was read.
+    `Tensor.report` says what was read. What the input may mean otherwise than it was taken is a warning, and stands in
+    its `notes`.
     """
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
-    of_text = {"separator": separator, "index_base": index_base, "skip_lines": skip_lines}
+    of_text = {"separator": separator, "quotes": quotes, "index_base": index_base, "skip_lines": skip_lines,
+               "null": [null] if isinstance(null, str) else _listed(null), "columns": _listed(columns)}
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
@@ -373,4 +389,5 @@ def ingest(
         columns, numbers, names, shape = _arrays(source, values, shape, modes, value, None if files else labels)
         with callback_of(progress) as shown:
             report = _blco.ingest_arrays(columns, numbers, names, output, words | {"shape": _listed(shape)}, shown)
+    report["notes"] = _warn(report["notes"])
     return Tensor(_blco.open(output), output, report)

@@ -228,7 +228,7 @@ TEST(Apr, FreesPlantedZeros) {
 
 class AprBudgets : public testing::Test {
  protected:
-  AprBudgets() : tensor_(ingest_small_chunks(folder_, count_tensor({60, 50, 40}, 20'000), {.chunk_nnz = 1000})) {}
+  AprBudgets() : tensor_(ingest_small_chunks(folder_, count_tensor({60, 50, 40}, 10'000), {.chunk_nnz = 500})) {}
 
   TemporaryFolder folder_;
   TensorFile tensor_;
@@ -241,7 +241,7 @@ TEST_F(AprBudgets, GiveTheSameBitsOnOneThread) {
     const CpdModel expected = fit_cpd(tensor_, options);
     const CpdPlan plan = plan_cpd(tensor_, options);
 
-    for (const std::uint64_t extra : {0u, 60'000u}) {
+    for (const std::uint64_t extra : {0u, 30'000u}) {
       std::uint64_t streamed = 0;
       options.on_plan = [&](const CpdPlan& of_fit) { streamed = of_fit.streamed_chunks; };
       expect_same_bits(fit_cpd(tensor_, within({.host_bytes = plan.minimum_bytes + extra}, options)), expected);
@@ -276,8 +276,8 @@ TEST_F(AprBudgets, NarrowFactorsChangeItLittle) {
 TEST_F(AprBudgets, AReorderedTensorGivesTheSameModel) {
   const CpdModel expected = fit_cpd(tensor_, apr_options(3));
   const TemporaryFolder other;
-  const TensorFile reordered = ingest_small_chunks(other, count_tensor({60, 50, 40}, 20'000),
-                                                   {.reorder = Reorder::frequency, .chunk_nnz = 1000});
+  const TensorFile reordered = ingest_small_chunks(other, count_tensor({60, 50, 40}, 10'000),
+                                                   {.reorder = Reorder::frequency, .chunk_nnz = 500});
   ASSERT_FALSE(reordered.summary().reordered_modes.empty());
 
   expect_same_cells(fit_cpd(reordered, apr_options(3)), expected, 1e-9);
@@ -331,7 +331,7 @@ TEST_F(AprBudgets, AFitThatIsCancelledAnywhereInASweepIsNoWorseThanBefore) {
     ProgressMeter every_chunk(options.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), options);
     Job job(tensor_, options.compute, fit_needs(tensor_, options));
-    const ConstantModel constant = check_entries(tensor_, options, every_chunk);
+    const ConstantModel constant = check_entries(tensor_, options, 0, every_chunk);
     const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_chunk), every_chunk, constant).run();
 
     EXPECT_EQ(model.objective_history[0], whole.objective_history[0]);

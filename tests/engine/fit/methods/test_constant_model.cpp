@@ -40,7 +40,7 @@ ConstantModel constant_model(const CoordinateTensor& tensor, const Loss& loss) {
                {.shape = tensor.shape, .chunk_nnz = 256});
   const ProgressCallback silent;
   ProgressMeter meter(silent);
-  return find_constant_model(TensorFile(folder / "in.blco"), loss, "", meter);
+  return find_constant_model(TensorFile(folder / "in.blco"), loss, 0, "", meter);
 }
 
 // A third of the cells, of sizes around 1, counts or ones.
