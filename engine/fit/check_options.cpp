@@ -66,7 +66,8 @@ void check_end(int max_sweeps, double tolerance, double time_limit_seconds) {
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   check_computing(options.rank, options.compute);
   check_end(max_sweeps_of(options), tolerance_of(options), options.time_limit_seconds);
-  if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
+  if (options.ridge != automatic_ridge && !(options.ridge >= 0 && std::isfinite(options.ridge)))
+    refuse(option_name("ridge") + " must be at least 0");
   if (options.start == Start::nvecs && !std::holds_alternative<AlsMethod>(options.method)) {
     refuse(option_name("start", "nvecs") +
            " goes with the method als only, which minimises squares over all cells, as these vectors do; leave it out");

@@ -137,9 +137,10 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
 }
 
 FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : options(given) {
+  if (options.ridge == automatic_ridge && !has_validation(options.method)) options.ridge = 0;
   if (!given.resume.empty()) {
     resumed = std::make_unique<ModelFileReader>(given.resume);
-    check_resumed(resumed->header(), tensor, given);
+    check_resumed(resumed->header(), tensor, options);
     options.rank = static_cast<int>(resumed->header().rank);
     options.seed = resumed->header().seed;
   } else if (given.rank == 0 && given.initial != nullptr) {

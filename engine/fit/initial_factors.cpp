@@ -40,6 +40,21 @@ void load_random_rows(const CpdOptions& options, Start start, int mode, std::uin
   }
 }
 
+// Loads the mean of the known rows from there to the end: what is best where nothing else is known of a row.
+void load_mean_rows(std::span<const double> factor, int mode, std::uint64_t known, std::uint64_t length,
+                    OriginalRows& rows) {
+  const std::size_t columns = factor.size() / static_cast<std::size_t>(known);
+  std::vector<double> mean(columns);
+  for (std::size_t i = 0; i < factor.size(); ++i) mean[i % columns] += factor[i] / static_cast<double>(known);
+  const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_bytes / (columns * sizeof(double)));
+  std::vector<double> block;
+  for (std::uint64_t first = known; first < length; first += block_rows) {
+    block.resize(static_cast<std::size_t>(std::min(block_rows, length - first)) * columns);
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = mean[i % columns];
+    rows.load(mode, first, block);
+  }
+}
+
 // More columns than vectors: those that a sample misses matter less then (Halko et al. 2011, section 4.2).
 int sample_columns(int rank) { return std::min(2 * rank + 10, max_rank); }
 
@@ -112,6 +127,10 @@ void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options
     rows.load(mode, 0, factor);
     const std::uint64_t known = options.initial->shape[n];
     if (known == tensor.shape[n]) continue;
+    if (std::holds_alternative<CompletionMethod>(options.method) && known > 0) {
+      load_mean_rows(factor, mode, known, tensor.shape[n], rows);
+      continue;
+    }
     load_random_rows(options, Start::uniform, mode, known, tensor.shape[n], new_row_scales(factor, options.rank), rows);
   }
   rows.release();

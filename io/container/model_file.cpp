@@ -185,8 +185,8 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   }
   if (has_attribute(place, root, "ridge")) {
     model.ridge = read_real(place, root, "ridge");
-    if (!std::isfinite(model.ridge) || model.ridge < 0)
-      fail_at(place, "the attribute ridge is not a number of 0 or more");
+    if (!std::isfinite(model.ridge) || (model.ridge < 0 && model.ridge != -1))
+      fail_at(place, "the attribute ridge is neither a number of 0 or more nor -1");
   }
   if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
   if (has_attribute(place, root, "loss")) model.loss = read_text(place, root, "loss", max_word_bytes);

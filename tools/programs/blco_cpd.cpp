@@ -1,6 +1,7 @@
 // blco-cpd: fits a CP model to a tensor that may be larger than memory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <blco/cpd.hpp>
 #include <blco/peers.hpp>
 #include <blco/starts.hpp>
@@ -183,8 +184,12 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   if (cpd.resume.empty()) cli::note_old_checkpoint(reporter, cpd.checkpoint);
   cpd.on_plan = report_plan;
   std::vector<std::vector<int>> system_ranks;
+  std::optional<HeldOutReport> means;
+  double least_error = std::numeric_limits<double>::infinity();
   cpd.on_sweep = [&](const SweepReport& report) {
     system_ranks.push_back(report.system_ranks);
+    if (report.held_out) means = report.held_out;
+    least_error = std::min(least_error, report.validation_error.value_or(least_error));
     cli::report_sweep(reporter, report, cpd);
     return !cli::is_interrupted();
   };
@@ -194,6 +199,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   const CpdModel model = fit_cpd(tensor, cpd);
   checkpoints.save_beside(cpd.checkpoint, [&] { save(model, arguments.output, &arguments.claims); });
   cli::report_system_ranks(reporter, system_ranks, model.rank);
+  if (means) cli::report_held_out(reporter, *means, least_error);
   cli::report_model(reporter, model, cpd, arguments.output);
   checkpoints.check_last(arguments.output);
 }
@@ -212,7 +218,7 @@ constexpr const char* examples =
     "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5\n"
     "  blco-cpd calls.blco --rank 16 --nonnegative -o parts.h5\n"
     "  blco-cpd calls.blco --rank 16 --method apr -o rates.h5\n"
-    "  blco-cpd ratings.blco --rank 8 --method complete --ridge 0.1 --validate held-out.blco -o ratings-model.h5";
+    "  blco-cpd ratings.blco --rank 8 --method complete --validate held-out.blco -o ratings-model.h5";
 
 }  // namespace
 

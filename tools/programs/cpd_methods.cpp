@@ -172,11 +172,14 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
       "(complete)");
   add_constraints(line, arguments);
   add_own_options(line, arguments);
-  line.add_real("--ridge", cpd.ridge,
-                "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
-                "that components do not grow against each other; a component that stands alone has its weight divided "
-                "by 1 + X, so 0.01 to 0.1 will do. complete adds the squares of all factors' entries, times a power "
-                "of the values' size, so that X does not depend on their unit");
+  line.add(
+      "--ridge", [&](const std::string& word) { cpd.ridge = parse_real(word); },
+      {"X",
+       "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
+       "that components do not grow against each other; a component that stands alone has its weight divided "
+       "by 1 + X, so 0.01 to 0.1 will do. complete adds the squares of all factors' entries, times a power "
+       "of the values' size, so that X does not depend on their unit, and with --validate finds X if none is given",
+       "0"});
 }
 
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,

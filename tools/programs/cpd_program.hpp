@@ -68,6 +68,9 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
                   const std::filesystem::path& initial, std::uint64_t seed);
 void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options);
 
+// Tells what the least held-out error of a fit is worth.
+void report_held_out(Reporter& reporter, const HeldOutReport& means, double least_error);
+
 // Tells of checkpoints that cannot be saved, also with --quiet: each reason once, and their number when one is saved
 // again.
 class CheckpointLog {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <blco/model_summary.hpp>
+#include <blco/predict.hpp>
 #include <cmath>
+#include <random>
 
 #include "tools/programs/cpd_program.hpp"
 
@@ -57,6 +59,13 @@ void print_other_devices(Reporter& reporter, const CpdPlan& plan) {
 }
 
 Json spread_json(const Spread& spread) { return {{"largest", spread.largest}, {"mean", spread.mean}}; }
+
+Json held_out_json(const HeldOutReport& means) {
+  return {{"entries", means.entries},
+          {"cold_entries", means.cold_entries},
+          {"mean_error", means.mean_error},
+          {"mode_means_error", means.mode_means_error}};
+}
 
 Json pass_json(const PassSeconds& pass) {
   return {{"mode", pass.mode}, {"seconds", pass.longest()}, {"bound", pass.bound()}, {"link", pass.link},
@@ -124,6 +133,25 @@ std::string explain(StopReason reason, const CpdOptions& options) {
       break;
   }
   return to_string(reason);
+}
+
+// Of random cells, which no fit to a few entries has seen: larger than every value that was given.
+double share_of_outsize_cells(const CpdModel& model) {
+  constexpr std::size_t cells = 4096;
+  if (model.method != "complete" || std::ranges::find(model.shape, 0) != model.shape.end()) return 0;
+  std::mt19937_64 random;
+  std::vector<std::vector<std::uint64_t>> indices;
+  std::vector<IndexView> views;
+  for (const std::uint64_t length : model.shape) {
+    std::vector<std::uint64_t>& of_mode = indices.emplace_back(cells);
+    for (std::uint64_t& index : of_mode) index = random() % length;
+  }
+  for (const std::vector<std::uint64_t>& of_mode : indices) views.emplace_back(of_mode);
+  const double norm = std::sqrt(model.tensor_sum_of_squares);
+  constexpr double rounding = 1.01;
+  const auto outsize =
+      std::ranges::count_if(predict(model, views, 1), [&](double m) { return !(std::abs(m) <= rounding * norm); });
+  return static_cast<double>(outsize) / static_cast<double>(cells);
 }
 
 }  // namespace
@@ -230,11 +258,27 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
   }
   if (report.validation_error) {
     json["validation_error"] = *report.validation_error;
+    if (report.held_out) json["held_out"] = held_out_json(*report.held_out);
     words += fmt::format("  held-out error {:.6g}", *report.validation_error);
   }
   reporter.event("sweep", json);
   reporter.print("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
                  format_bytes(report.bytes_read));
+}
+
+void report_held_out(Reporter& reporter, const HeldOutReport& means, double least_error) {
+  reporter.print("held out {}: error {:.6g}; of the mean {:.6g}, of means by mode {:.6g}",
+                 format_count(means.entries, "cell"), least_error, means.mean_error, means.mode_means_error);
+  if (means.cold_entries > 0) {
+    reporter.print("held out {} of them in rows without entries of the tensor, which get the mean of the other rows",
+                   format_count(means.cold_entries));
+  }
+  if (least_error > means.mean_error) {
+    reporter.print("note    the mean of the values has a smaller error over held-out entries than the model; {}",
+                   "leave out --ridge, or give another --rank");
+  } else if (least_error > means.mode_means_error) {
+    reporter.print("note    means by mode have a smaller error over held-out entries than the model");
+  }
 }
 
 void CheckpointLog::report(Reporter& reporter, const CheckpointReport& report) {
@@ -315,9 +359,15 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   const bool is_apr = std::holds_alternative<AprMethod>(options.method);  // whose tolerance is of something else
   if (model.explained && *model.explained <= (is_apr ? 1e-5 : tolerance_of(options))) {
     constexpr double small = 1e-11;  // norms from which L-BFGS-B's first step is none
-    reporter.print("note    the model says no more than one number for all cells does; {}",
-                   std::sqrt(model.tensor_sum_of_squares) < small ? "scale the values up"
-                                                                  : "give another --rank or --loss");
+    reporter.print(
+        "note    the model says no more than one number for all cells does; {}",
+        std::sqrt(model.tensor_sum_of_squares) < small ? "scale the values up" : "give another --rank or --loss");
+  }
+  if (const double share = share_of_outsize_cells(model); share > 0) {
+    reporter.print(
+        "note    of random cells of the model, {:.2g}% exceed in size the norm of all values given, so unknown cells "
+        "mean nothing; give a {}--ridge such as 0.1, or a smaller --rank",
+        100 * share, options.ridge > 0 ? "larger " : "");
   }
   reporter.print("stopped: {}", explain(model.stop_reason, options));
   std::string value =

@@ -359,6 +359,20 @@ void bind_fits(nb::module_& module) {
       .def_ro("explained", &SweepReport::explained)
       .def_ro("kkt_violation", &SweepReport::kkt_violation)
       .def_ro("validation_error", &SweepReport::validation_error)
+      .def_prop_ro(
+          "held_out",
+          [](const SweepReport& report) -> nb::object {
+            if (!report.held_out) return nb::none();
+            nb::dict means;
+            means["entries"] = report.held_out->entries;
+            means["cold_entries"] = report.held_out->cold_entries;
+            means["mean_error"] = report.held_out->mean_error;
+            means["mode_means_error"] = report.held_out->mode_means_error;
+            return means;
+          },
+          "Of complete with held-out entries: their number, how many lie in rows without entries, and the errors of "
+          "the "
+          "mean and of means by mode.")
       .def_ro("seconds", &SweepReport::seconds)
       .def_ro("passes", &SweepReport::passes)
       .def_ro("bytes_read", &SweepReport::bytes_read)

@@ -4,6 +4,11 @@
 // the other modes' rows: (sum h^T h + ridge I) a = sum x h. A pass of EntryRule::given gives sum (h a - x) h of all
 // rows, and one of EntryRule::model the products of all rows' matrices with the directions, which take the factor's
 // place. So no matrix of a row is ever formed.
+//
+// A ridge that is found falls sweep by sweep from one that leaves little but the means, as along a regularisation path
+// (Friedman, Hastie & Tibshirani, Regularization Paths for Generalized Linear Models via Coordinate Descent, 2010), and
+// draws each row to its mode's mean row, as a prior with a mean does (Salakhutdinov & Mnih, Bayesian Probabilistic
+// Matrix Factorization using MCMC, 2008). Its objective adds ridge (|c|^2 + sum |a - c|^2), where c is that row.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -17,9 +22,11 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
+#include "engine/fit/methods/entry_means.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "engine/work/worker_group.hpp"
@@ -30,10 +37,16 @@ namespace blco {
 namespace {
 
 constexpr double none_yet = -1;  // of an error
+constexpr int most_rises = 2;    // of the held-out error, in a row
 
 // The first two are those of conjugate gradients.
 constexpr int solution_vector = 0;
 constexpr int best_vector = 2;
+
+// A ridge that is found: where it begins, by which it falls, and below which it is none.
+constexpr double first_ridge = 6;
+constexpr double fall_of_ridge = 0.7;
+constexpr double last_ridge = 6e-5;
 
 // Of random numbers times s, of mean a and mean square b, the model's mean square is
 // s^(2 N) (R b^N + R (R - 1) a^(2 N)). Returns s.
@@ -111,6 +124,8 @@ class CpCompletion final : public FitMethod {
 
  private:
   const CompletionMethod& completion() const { return std::get<CompletionMethod>(context_.options.method); }
+  const std::vector<std::uint32_t>& cold_of(int mode) const { return cold_rows_[static_cast<std::size_t>(mode)]; }
+  std::uint64_t length_of(int mode) const { return context_.tensor.summary().shape[static_cast<std::size_t>(mode)]; }
   int order() const { return static_cast<int>(context_.tensor.summary().shape.size()); }
   bool is_bounded(int mode) const { return set_of(mode) == RowSet::nonnegative; }
   bool is_held(int mode) const { return set_of(mode) == RowSet::held; }
@@ -118,6 +133,14 @@ class CpCompletion final : public FitMethod {
 
   // Returns whether it took all steps; a stop leaves some out.
   bool update_mode(int mode);
+  bool is_path() const { return context_.options.ridge == automatic_ridge && ridge_ > 0; }
+  std::vector<double> mean_row(int mode, double added_rows = 0);
+  double beyond_squares(int mode, std::span<const double> centre);
+  void draw_to(int mode, std::span<const double> row);
+  void fill_cold_rows(int mode, std::span<const double> row);
+  std::vector<double> first_cold_row(int mode) const;
+  void lower_ridge(SweepReport& report, bool is_settled);
+  void let_ridge_fall();
   CgStep cg_step(int mode) const;
   void find_squares();
   double squared_error();
@@ -126,7 +149,10 @@ class CpCompletion final : public FitMethod {
 
   FitContext context_;
   std::size_t rank_;
+  double unit_;   // of a ridge, in that of the values
   double ridge_;  // in the unit of the fit
+  // Per mode, those without entries. They are all alike, and outside the objective.
+  std::vector<std::vector<std::uint32_t>> cold_rows_;
   std::vector<double> weights_;
   std::vector<double> squares_;  // per mode, the sum over the factor's entries; empty before the first step
   double last_root_ = -1;        // of the objective after the last sweep; negative: none
@@ -136,16 +162,24 @@ class CpCompletion final : public FitMethod {
   double least_error_ = -1;  // on the held-out entries; negative: none yet
   double last_error_ = -1;
   std::size_t best_sweep_ = 0;  // of the least held-out error
-  int rises_ = 0;               // how many sweeps in a row have raised it
+  int rises_ = 0;               // how many sweeps in a row have raised it; on a path, how many ridges
+  HeldOutReport means_;
+  int falls_ = 0;            // of the ridge, on a path
+  int sweeps_of_ridge_ = 0;  // since the last of them
 };
 
 CpCompletion::CpCompletion(const FitContext& context)
     : context_(context),
       rank_(static_cast<std::size_t>(context.options.rank)),
-      ridge_(context.options.ridge * std::pow(context.mean_square(), 1 - 1.0 / order())),
+      unit_(std::pow(context.mean_square(), 1 - 1.0 / order())),
+      ridge_(unit_ * (context.options.ridge == automatic_ridge ? first_ridge : context.options.ridge)),
       weights_(rank_, 1.0),
       held_out_(completion().validation) {
-  if (held_out_ != nullptr) context.workers.add(TensorChunks::of(*held_out_));
+  const EntryMeans means(TensorChunks::of(context.tensor), context.workers.executor());
+  for (std::size_t n = 0; n < context.tensor.summary().shape.size(); ++n) cold_rows_.push_back(means.cold_rows(n));
+  if (held_out_ == nullptr) return;
+  means_ = means.compare(TensorChunks::of(*held_out_));
+  context.workers.add(TensorChunks::of(*held_out_));
 }
 
 void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options) {
@@ -162,7 +196,11 @@ ConstantModel CpCompletion::check_entries(const Tensor& tensor, const CpdOptions
 
 MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& completion = std::get<CompletionMethod>(options.method);
-  MethodNeeds needs{.stops_after_pass = true};
+  MethodNeeds needs{.stops_after_pass = true, .reads_chunks = true};
+  std::uint64_t rows = 0;
+  for (const std::uint64_t length : tensor.shape) rows += length;
+  needs.host_bytes = EntryMeans::memory_bytes(rows, !tensor.reordered_modes.empty()) +
+                     2 * numbers_of_block(options.rank) * sizeof(double);
   // One at the end for the error.
   needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
   needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape)});
@@ -170,14 +208,18 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   needs.vectors.push_back(vector_of_all_modes(tensor));
   const ChunkSource& entries = TensorChunks::of(*completion.validation);
   const StreamPlan plan = WorkerGroup::plan_for(entries);
-  needs.host_bytes = static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
-                     measure_tensor(entries).table_bytes + entries.held_bytes();
+  needs.host_bytes += static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
+                      measure_tensor(entries).table_bytes + entries.held_bytes();
   needs.slot_bytes = plan.slot_bytes;
   needs.state_matrices = 1;
   return needs;
 }
 
 void CpCompletion::start(std::span<const double> weights) {
+  // Alike, so that sums over the others are known.
+  for (int mode = 0; mode < order(); ++mode) {
+    if (!is_held(mode) && !cold_of(mode).empty()) fill_cold_rows(mode, first_cold_row(mode));
+  }
   if (!weights.empty()) return scale_initial_factors(context_, {}, weights);
   const std::vector<double> scales(
       rank_, scale_of_random_factors(context_.options.start, context_.mean_square(), context_.options.rank, order()));
@@ -192,20 +234,109 @@ void CpCompletion::run_step(SweepReport& report) {
   for (int mode = 0; mode < order() && !report.cut_short; ++mode) {
     if (!is_held(mode)) report.cut_short = !update_mode(mode) || (mode + 1 < order() && context_.stop());
   }
+  for (int mode = 0; mode < order(); ++mode) {
+    if (!is_held(mode) && !cold_of(mode).empty()) fill_cold_rows(mode, mean_row(mode));
+  }
   report.objective = objective(squared_error());
   const double root = std::sqrt(report.objective);
   const double tolerance = tolerance_of(context_.options);
-  report.converged = last_root_ >= 0 && tolerance > 0 && last_root_ - root <= tolerance * last_root_;
+  const double fall = last_root_ >= 0 ? 1 - root / last_root_ : 1;
+  report.converged = !is_path() && last_root_ >= 0 && tolerance > 0 && last_root_ - root <= tolerance * last_root_;
   last_root_ = root;
-  if (held_out_ != nullptr) validate(report);
+  if (held_out_ == nullptr) return;
+  validate(report);
+  constexpr double settled = 1e-3;
+  if (is_path()) lower_ridge(report, fall <= settled);
+}
+
+// Ridges end a fit as sweeps do elsewhere: when the held-out error has risen twice in a row.
+void CpCompletion::lower_ridge(SweepReport& report, bool is_settled) {
+  constexpr int most_sweeps = 10;
+  if (++sweeps_of_ridge_ < most_sweeps && !is_settled) return;
+  const double error = *report.validation_error;
+  rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
+  last_error_ = error;
+  if (rises_ >= most_rises) report.converged = true;
+  let_ridge_fall();
+  if (ridge_ == 0) rises_ = 0;
+  sweeps_of_ridge_ = 0;
+  last_root_ = none_yet;
+}
+
+void CpCompletion::let_ridge_fall() {
+  ++falls_;
+  ridge_ *= fall_of_ridge;
+  if (ridge_ < last_ridge * unit_) ridge_ = 0;
 }
 
 // Of the factors as they are: a sweep that is cut short leaves some of them.
 void CpCompletion::find_squares() {
   for (int mode = 0; mode < order(); ++mode) {
     context_.workers.factors().copy_to_vector(mode, solution_vector);
-    squares_.push_back(context_.workers.factors().cg_end(mode));
+    double squares = context_.workers.factors().cg_end(mode);
+    if (is_path()) {
+      squares += beyond_squares(mode, mean_row(mode, 1));
+    } else if (!cold_of(mode).empty() && !is_held(mode)) {
+      const std::vector<double> row = first_cold_row(mode);
+      squares -=
+          static_cast<double>(cold_of(mode).size()) * std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+    }
+    squares_.push_back(squares);
   }
+}
+
+// What |c|^2 and the squares of the rows' differences from c have beyond those of the rows.
+double CpCompletion::beyond_squares(int mode, std::span<const double> centre) {
+  const std::vector<double> sums = context_.workers.factors().column_sums(mode);
+  double sum = 0;
+  for (std::size_t r = 0; r < rank_; ++r) {
+    sum += centre[r] * ((static_cast<double>(length_of(mode)) + 1) * centre[r] - 2 * sums[r]);
+  }
+  return sum;
+}
+
+std::vector<double> CpCompletion::first_cold_row(int mode) const {
+  std::vector<double> row(rank_);
+  context_.workers.factors().store_factor(mode, cold_of(mode).front(), row);
+  return row;
+}
+
+// Over the rows with entries, and so many rows of zeros. Where there is none, the rows stay as they are.
+std::vector<double> CpCompletion::mean_row(int mode, double added_rows) {
+  const auto cold = static_cast<double>(cold_of(mode).size());
+  std::vector<double> row(rank_);
+  if (cold > 0) row = first_cold_row(mode);
+  const double warm = static_cast<double>(length_of(mode)) - cold;
+  if (warm == 0) return row;
+  const std::vector<double> sums = context_.workers.factors().column_sums(mode);
+  for (std::size_t r = 0; r < rank_; ++r) row[r] = (sums[r] - cold * row[r]) / (warm + added_rows);
+  if (is_bounded(mode)) {
+    for (double& number : row) number = std::max(number, 0.0);
+  }
+  return row;
+}
+
+void CpCompletion::fill_cold_rows(int mode, std::span<const double> row) {
+  const std::span<const std::uint32_t> cold = cold_of(mode);
+  std::vector<double> block;
+  const auto step = static_cast<std::size_t>(rows_of_block(context_.options.rank));
+  for (std::size_t first = 0; first < cold.size(); first += step) {
+    const std::size_t count = std::min(step, cold.size() - first);
+    while (block.size() < count * rank_) block.insert(block.end(), row.begin(), row.end());
+    context_.workers.factors().load_rows(mode, cold.subspan(first, count), std::span(block).first(count * rank_));
+  }
+}
+
+// Adds the ridge's pull to what the pass has left, so that a row without entries becomes this one.
+void CpCompletion::draw_to(int mode, std::span<const double> row) {
+  std::vector<double> block(static_cast<std::size_t>(numbers_of_block(context_.options.rank)));
+  for_each_row_block(length_of(mode), context_.options.rank, [&](std::uint64_t first, std::size_t count) {
+    const std::span<double> outputs = std::span(block).first(count);
+    context_.workers.factors().read_output(mode, first, outputs);
+    for (std::size_t i = 0; i < count; ++i) outputs[i] -= ridge_ * row[i % rank_];
+    context_.workers.factors().load_output(mode, first, outputs);
+    return true;
+  });
 }
 
 double CpCompletion::objective(double squared_error) const {
@@ -229,26 +360,32 @@ CgStep CpCompletion::cg_step(int mode) const {
 bool CpCompletion::update_mode(int mode) {
   const CgStep cg = cg_step(mode);
   Factors& factors = context_.workers.factors();
+  const std::vector<double> centre = is_path() ? mean_row(mode, 1) : std::vector<double>();
   context_.workers.pass(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
   if (!first_objective_) first_objective_ = objective(2 * context_.workers.sum_of_terms());
+  if (is_path()) draw_to(mode, centre);
   factors.cg_begin(mode, cg);
   int step = 0;
   for (; step < completion().cg_steps && !context_.stop(); ++step) {
     context_.workers.pass(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
     factors.cg_step(mode, cg);
   }
-  squares_[static_cast<std::size_t>(mode)] = factors.cg_end(mode);
+  double& squares = squares_[static_cast<std::size_t>(mode)];
+  squares = factors.cg_end(mode);
+  if (is_path()) squares += beyond_squares(mode, centre);
   return step == completion().cg_steps;
 }
 
 void CpCompletion::validate(SweepReport& report) {
-  constexpr int most_rises = 2;
   context_.workers.pass_over(TensorChunks::of(*held_out_), PassRequest({.rule = EntryRule::given}, 0));
   const double error = std::sqrt(context_.workers.sum_of_terms() / static_cast<double>(held_out_->summary().nnz));
   report.validation_error = error;
-  rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
-  last_error_ = error;
-  if (rises_ >= most_rises) report.converged = true;
+  report.held_out = means_;
+  if (!is_path()) {
+    rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
+    last_error_ = error;
+    if (rises_ >= most_rises) report.converged = true;
+  }
   if (least_error_ >= 0 && !(error < least_error_)) return;
   least_error_ = error;
   best_sweep_ = static_cast<std::size_t>(report.sweep);
@@ -268,7 +405,9 @@ MethodState CpCompletion::state() const {
                    last_error_,
                    least_error_,
                    static_cast<double>(rises_),
-                   static_cast<double>(best_sweep_)};
+                   static_cast<double>(best_sweep_),
+                   static_cast<double>(falls_),
+                   static_cast<double>(sweeps_of_ridge_)};
   if (held_out_ != nullptr) state.matrices = {"best"};
   return state;
 }
@@ -279,7 +418,7 @@ void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, st
 
 void CpCompletion::restore(ResumedState& state) {
   // A checkpoint of a fit without held-out entries has the same numbers.
-  state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
+  state.require(8, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
   context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   last_root_ = state.next_number("the root of the last objective", none_yet);
   if (held_out_ == nullptr || !state.has_matrices()) return;
@@ -287,6 +426,9 @@ void CpCompletion::restore(ResumedState& state) {
   least_error_ = state.next_number("the least error over held-out entries", none_yet);
   rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
   best_sweep_ = static_cast<std::size_t>(state.next_count("the sweep of the least error", state.sweeps()));
+  const std::uint64_t falls = state.next_count("the number of falls of the ridge", state.sweeps());
+  while (static_cast<std::uint64_t>(falls_) < falls) let_ridge_fall();
+  sweeps_of_ridge_ = static_cast<int>(state.next_count("the number of sweeps with this ridge", state.sweeps()));
   state.read_rows([this](std::size_t, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
     context_.workers.factors().load_vector(best_vector, static_cast<int>(mode), first_row, rows);
   });

@@ -91,6 +91,16 @@ struct CpdPlan {
   std::vector<PassSeconds> passes;       // per mode; filled by plan_cpd for a declared GPU only
 };
 
+// CompletionMethod with held-out entries: what their error has to beat. Errors are root mean squares over them.
+struct HeldOutReport {
+  std::uint64_t entries = 0;
+  std::uint64_t cold_entries = 0;  // in a row without entries of the tensor, which the model gets from the other rows
+  double mean_error = 0;           // of the mean of the tensor's entries
+  // Of that mean plus a bias of each index, mode after mode: the mean of what is left of the index's entries, as if
+  // five more were 0.
+  double mode_means_error = 0;
+};
+
 // One sweep of the method; cpd_method.hpp says what that is.
 struct SweepReport {
   int sweep = 0;         // counted from 1
@@ -102,6 +112,7 @@ struct SweepReport {
   std::optional<double> explained = {};
   double kkt_violation = 0;                     // AprMethod only: the largest of any entry
   std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: their root mean square
+  std::optional<HeldOutReport> held_out = {};   // and what to compare it with, the same in each sweep
   double seconds = 0;
   std::uint64_t passes = 0;      // over the chunks, or a part of them
   std::uint64_t bytes_read = 0;  // from the container, during this sweep
@@ -121,6 +132,8 @@ struct CheckpointReport {
   std::optional<Error> failure;  // why it could not be saved
 };
 
+inline constexpr double automatic_ridge = -1;
+
 struct CpdOptions {
   CpdMethod method = AlsMethod{};
   int rank = 16;  // 0: the rank of `initial` or `resume`
@@ -134,9 +147,9 @@ struct CpdOptions {
   std::optional<double> tolerance = {};
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
-  // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there. 0:
-  // none.
-  double ridge = 0;
+  // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there, and
+  // finds one if it has held-out entries. 0: none. Negative: as suits the method, else none.
+  double ridge = automatic_ridge;
   std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
   // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must
   // not be negative, but for nvecs, of which they take absolute values. `seed` samples each unfolding for nvecs: a pass
@@ -147,7 +160,8 @@ struct CpdOptions {
   // A warm start: the fit starts from these factors; AlsMethod ignores the weights. A mode of the tensor may be longer
   // than in this model, as after an ingest of more data with ColumnOptions::labels_from. Rows that the model lacks are
   // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
-  // square. If tensor and model both have labels, those of the model must be the first ones of the tensor.
+  // square; CompletionMethod begins them at the mean of the model's rows. If tensor and model both have labels, those
+  // of the model must be the first ones of the tensor.
   const CpdModel* initial = nullptr;
   // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. Other
   // options must be those of its fit, as options_of_model() gives them, and held-out entries must be given again. From

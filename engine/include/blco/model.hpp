@@ -45,7 +45,7 @@ struct CpdModel {
   InputReading reading = {};        // of the tensor's input
   std::uint64_t seed = 0;
   Precision precision = Precision::f64;
-  double ridge = 0;  // CpdOptions::ridge of the fit
+  double ridge = 0;  // CpdOptions::ridge of the fit; -1: automatic
   StopReason stop_reason = StopReason::sweeps;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;

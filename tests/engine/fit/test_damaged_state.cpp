@@ -60,7 +60,7 @@ std::vector<StatefulMethod> stateful_methods() {
            7,
            {"first moments", "second moments"},
            {4, 6}},
-          {"complete", CompletionMethod{}, 7, {"best"}, {2, 3, 4}}};
+          {"complete", CompletionMethod{}, 9, {"best"}, {2, 3, 4}}};
 }
 
 class DamagedState : public testing::TestWithParam<StatefulMethod> {

@@ -10,7 +10,7 @@ namespace blco {
 
 inline CpdOptions completion_options(int sweeps, const CpdModel* initial = nullptr,
                                      const CompletionMethod& method = {}) {
-  CpdOptions options{.method = method, .rank = 3, .max_sweeps = sweeps, .tolerance = 0};
+  CpdOptions options{.method = method, .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .ridge = 0};
   options.compute.devices = {"cpu"};
   options.compute.threads = 1;
   options.initial = initial;

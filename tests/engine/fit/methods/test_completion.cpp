@@ -30,6 +30,7 @@ class DenseCompletion {
     for (std::size_t n = 0; n < model_.factors.size(); ++n) {
       for (std::size_t i = 0; i < model_.shape[n]; ++i) solve_row(n, i, steps);
     }
+    for (std::size_t n = 0; n < model_.factors.size(); ++n) take_means(n);
   }
 
   double squared_error() const {
@@ -40,8 +41,10 @@ class DenseCompletion {
 
   double objective() const {
     double squares = 0;
-    for (const std::vector<double>& factor : model_.factors) {
-      for (const double entry : factor) squares += entry * entry;
+    for (std::size_t n = 0; n < model_.factors.size(); ++n) {
+      for (std::size_t at = 0; at < model_.factors[n].size(); ++at) {
+        if (has_entries(n, at / rank())) squares += model_.factors[n][at] * model_.factors[n][at];
+      }
     }
     return squared_error() + ridge_ * squares;
   }
@@ -50,6 +53,25 @@ class DenseCompletion {
 
  private:
   std::size_t rank() const { return static_cast<std::size_t>(model_.rank); }
+
+  bool has_entries(std::size_t n, std::size_t i) const {
+    return std::ranges::any_of(given_, [&](const auto& entry) { return entry.first[n] == i; });
+  }
+
+  // A row without entries is the mean of those with some.
+  void take_means(std::size_t n) {
+    std::vector<double>& factor = model_.factors[n];
+    for (std::size_t r = 0; r < rank(); ++r) {
+      double sum = 0;
+      double count = 0;
+      for (std::size_t i = 0; i < model_.shape[n]; ++i) {
+        if (has_entries(n, i)) ++count, sum += factor[i * rank() + r];
+      }
+      for (std::size_t i = 0; i < model_.shape[n]; ++i) {
+        if (!has_entries(n, i)) factor[i * rank() + r] = sum / count;
+      }
+    }
+  }
 
   void solve_row(std::size_t n, std::size_t i, int steps) {
     DenseMatrix system(rank(), std::vector<double>(rank()));
@@ -233,6 +255,30 @@ TEST(Completion, TakesTheWeightsOfTheInitialModelWithTheirSigns) {
   EXPECT_NEAR(model.objective(), oracle.squared_error(), 1e-9 * oracle.squared_error());
 }
 
+// Of 3 x 3 the last index of each mode has no entry.
+TEST(Completion, RowsWithoutEntriesAreTheMeanOfTheOthers) {
+  const TemporaryFolder folder;
+  const CoordinateTensor entries{{3, 3}, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, {5, 4, 3, 4}};
+  const TensorFile tensor = ingest_small_chunks(folder, entries);
+  const CpdModel initial = uniform_model({2, 3}, 3, 8);
+  for (const double ridge : {0.0, 0.1}) {
+    for (const CpdModel* start : {static_cast<const CpdModel*>(nullptr), &initial}) {
+      for (const RowSet set : {RowSet::all, RowSet::nonnegative}) {
+        CpdOptions options = completion_options(4, start);
+        options.ridge = ridge;
+        std::get<CompletionMethod>(options.method).constraints.assign(2, {.set = set});
+
+        const CpdModel model = fit_cpd(tensor, options);
+
+        for (const std::vector<double>& factor : model.factors) {
+          for (std::size_t r = 0; r < 3; ++r) EXPECT_NEAR(factor[6 + r], (factor[r] + factor[3 + r]) / 2, 1e-14);
+        }
+        EXPECT_NEAR(model_value(model, {2, 2}), 4, 1);
+      }
+    }
+  }
+}
+
 class CompletionBudgets : public CompletionCase {};
 
 TEST_F(CompletionBudgets, TheObjectiveNeverRisesFromRandomFactorsToo) {
@@ -331,11 +377,12 @@ TEST_F(CompletionBudgets, NarrowFactorsChangeItLittle) {
 
 TEST_F(CompletionBudgets, AResumedFitGoesOnWithTheSameBits) {
   const TensorFile validation = held_out(4);
-  for (const int rank : {3, 40}) {
+  for (const auto& [rank, ridge] : {std::pair{3, automatic_ridge}, std::pair{40, 0.0}}) {
     const std::filesystem::path file = folder_ / "completion.h5";
     const auto options = [&](int sweeps) {
       CpdOptions wanted = completion_options(sweeps, nullptr, {.validation = &validation});
       wanted.rank = rank;
+      wanted.ridge = ridge;
       return wanted;
     };
     for (const int until : {1, 3, 5}) {

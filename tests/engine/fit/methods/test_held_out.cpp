@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "blco/error.hpp"
 #include "tests/engine/fit/methods/completion_case.hpp"
@@ -33,6 +35,65 @@ TEST_F(HeldOutEntries, TellTheModelsError) {
   const CpdModel model = fit_cpd(tensor_, options);
 
   EXPECT_NEAR(error, error_of(model, noisy_cells(shape(), 2000, 4)), 1e-9);
+}
+
+// The mean is 4, and of means by mode those of rows 0 and 1 are 1 / 7 and -1 / 7 from it.
+TEST_F(HeldOutEntries, AreComparedWithMeansAndCountedWhereTheirRowIsUnknown) {
+  const TensorFile tensor = ingest_small_chunks(folder_, {{3, 2}, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, {5, 4, 3, 4}});
+  const TemporaryFolder other;
+  const TensorFile unseen = ingest_small_chunks(other, {{3, 2}, {{0, 0}, {2, 0}}, {5, 2}});
+  CpdOptions options = completion_options(1, nullptr, {.validation = &unseen});
+  HeldOutReport means;
+  options.on_sweep = [&](const SweepReport& report) {
+    means = report.held_out.value();
+    return true;
+  };
+
+  fit_cpd(tensor, options);
+
+  EXPECT_EQ(means.entries, 2);
+  EXPECT_EQ(means.cold_entries, 1);
+  EXPECT_NEAR(means.mean_error, std::sqrt((4 + 1) / 2.0), 1e-14);
+  EXPECT_NEAR(means.mode_means_error, std::sqrt((4 + 36.0 / 49) / 2), 1e-14);
+}
+
+// Ratings of users and films with biases, tastes and noise; most films have few.
+TEST_F(HeldOutEntries, AreNearerToAModelOfDefaultOptionsThanToMeans) {
+  constexpr std::size_t users = 120;
+  constexpr std::size_t films = 300;
+  const CoordinateTensor noise = random_coordinates({.shape = {users, films}, .nnz = users * films, .seed = 9});
+  const CpdModel rows = uniform_model({users, films}, 3, 5);
+  std::array<CoordinateTensor, 2> parts;
+  for (CoordinateTensor& part : parts) part.shape = {users, films};
+  for (std::size_t i = 0; i < noise.points.size(); ++i) {
+    const Point& cell = noise.points[i];
+    if (i * 7919 % (cell[1] + 4) > 3) continue;
+    const double* const user = &rows.factors[0][cell[0] * 3];
+    const double* const film = &rows.factors[1][cell[1] * 3];
+    CoordinateTensor& part = parts[i % 10 == 0 ? 1 : 0];
+    part.points.push_back(cell);
+    part.values.push_back(3.3 + 0.9 * (user[0] + film[0]) + 2 * user[1] * film[1] + 0.5 * noise.values[i]);
+  }
+  const TemporaryFolder other;
+  const IngestOptions wanted{.duplicates = DuplicatePolicy::first};
+  const TensorFile tensor = ingest_small_chunks(folder_, parts[0], wanted);
+  const TensorFile unseen = ingest_small_chunks(other, parts[1], wanted);
+  for (const int rank : {1, 8}) {
+    CpdOptions options{.method = CompletionMethod{.validation = &unseen}, .rank = rank};
+    options.compute.devices = {"cpu"};
+    double least = std::numeric_limits<double>::infinity();
+    HeldOutReport means;
+    options.on_sweep = [&](const SweepReport& report) {
+      least = std::min(least, report.validation_error.value());
+      means = report.held_out.value();
+      return true;
+    };
+
+    fit_cpd(tensor, options);
+
+    EXPECT_LT(least, means.mean_error) << rank;
+    EXPECT_LT(least, means.mode_means_error) << rank;
+  }
 }
 
 // With many more unknowns than the entries can settle, the fit soon learns noise.
