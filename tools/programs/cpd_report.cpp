@@ -135,6 +135,16 @@ std::string explain(StopReason reason, const CpdOptions& options) {
   return to_string(reason);
 }
 
+// Whether nothing but few entries determines a completion.
+bool is_loosely_determined(const CpdModel& model, const CpdOptions& options) {
+  const auto* completion = std::get_if<CompletionMethod>(&options.method);
+  if (completion == nullptr || completion->validation != nullptr || options.ridge > 0) return false;
+  constexpr double entries_of_number = 4;
+  double rows = 0;
+  for (const std::uint64_t length : model.shape) rows += static_cast<double>(length);
+  return static_cast<double>(model.tensor_nnz) < entries_of_number * rows * model.rank;
+}
+
 // Of random cells, which no fit to a few entries has seen: larger than every value that was given.
 double share_of_outsize_cells(const CpdModel& model) {
   constexpr std::size_t cells = 4096;
@@ -368,6 +378,10 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
         "note    of random cells of the model, {:.2g}% exceed in size the norm of all values given, so unknown cells "
         "mean nothing; give a {}--ridge such as 0.1, or a smaller --rank",
         100 * share, options.ridge > 0 ? "larger " : "");
+  } else if (is_loosely_determined(model, options)) {
+    reporter.print(
+        "note    the entries are few for so many components, so unknown cells may mean little; give held-out entries "
+        "by --validate, or --ridge 0.1, or a smaller --rank");
   }
   reporter.print("stopped: {}", explain(model.stop_reason, options));
   std::string value =
