@@ -67,7 +67,11 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   if (model.constraints != constraints) {
     found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
   }
-  compare("ridge", in_full(model.ridge), in_full(options.ridge));
+  if (model.ridge == automatic_ridge && options.ridge > 0) {
+    found.push_back("a ridge that the fit finds, not " + option_name("ridge", in_full(options.ridge)));
+  } else if (model.ridge != automatic_ridge) {
+    compare("ridge", in_full(model.ridge), in_full(std::max(options.ridge, 0.0)));
+  }
   if (!model.precision.empty()) compare("precision", model.precision, to_string(options.compute.precision));
   if (same_method && traits_of(options.method).takes_validation && !model.state_matrices.empty() &&
       !has_validation(options.method)) {

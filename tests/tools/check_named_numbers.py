@@ -31,7 +31,7 @@ blco-tucker tensor.blco --ranks 3 --sweeps 1 -o tucker.h5
 FITS = [f"--rank 8 {options}" for options in (
     "--method als", "--nonnegative", "--method apr", "--method gcp --loss poisson", "--method complete --ridge 1",
     "--method gcp --loss gaussian --precision f32", "--start nvecs", "--starts 2", "--deterministic",
-    "--method complete --ridge 1 --validate tensor.blco")] + ["--rank 4 --init model.h5", "--rank 2,3"]
+    "--method complete --ridge 1 --validate tensor.blco")] + ["--rank 4 --init model.h5"]
 
 JOBS = [
     *(f"blco-ingest {inputs} -o out.blco" for inputs in (
@@ -42,6 +42,7 @@ JOBS = [
     "blco-gen --shape 3000x2000x1000 --nnz 200000 -o out.blco",
     "blco-gen --shape 3000x2000x1000 --nnz 200000 --reorder frequency -o out.blco",
     *(f"blco-cpd tensor.blco --sweeps 1 {options} -o out.h5" for options in FITS),
+    "blco-cpd tensor.blco --sweeps 1 --rank 2,3",
     *(f"blco-tucker tensor.blco {options} -o out.h5" for options in (
         "--ranks 4 --sweeps 1", "--ranks 4 --sweeps 1 --method hooi", "--ranks 4 --sweeps 1 --method hoqri",
         "--ranks 4 --sweeps 1 --start nvecs", "--ranks 4 --sweeps 1 --deterministic", "--init tucker.h5 --sweeps 1",

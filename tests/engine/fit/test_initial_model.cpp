@@ -153,10 +153,14 @@ TEST_F(InitialModel, HasItsEntriesOutsideABoxCounted) {
   initial.weights = {1, 10};
   initial.factors = {{0.5, 0.2, -1, 0.05}, {0, 2}, {0.5, 1, 1.5, -0.5}};
   const RowConstraint box{.set = RowSet::box, .lower = 0, .upper = 1};
+  TensorSummary tensor;  // of values whose unit is 1
+  tensor.shape = initial.shape;
+  tensor.nnz = 1;
+  tensor.sum_of_squares = 1;
   const auto outside = [&](const std::vector<RowConstraint>& constraints) {
     CpdOptions options{.initial = &initial};
     options.method = AlsMethod{constraints};
-    return count_outside_box({.shape = {2, 1, 2}, .nnz = 1, .sum_of_squares = 1}, options);
+    return count_outside_box(tensor, options);
   };
 
   EXPECT_THAT(outside({box, {}, {}}), ElementsAre(1, 0, 0));

@@ -57,7 +57,7 @@ TEST(Hdf5Output, AFullDiskIsAnErrorAndLeavesNoModel) {
   model.factors = {std::vector<double>(200'000, 0.5)};
 
   {
-    const FullDisk full(2'000'000);
+    const FullDisk full(1'600'000);  // the numbers, but nothing beside them
     expect_error(ErrorKind::io, "cannot write", [&] { write_model_file(folder / "m.h5", model); });
   }
 

@@ -78,8 +78,8 @@ TEST_F(HeldOutEntries, AreNearerToAModelOfDefaultOptionsThanToMeans) {
   const IngestOptions wanted{.duplicates = DuplicatePolicy::first};
   const TensorFile tensor = ingest_small_chunks(folder_, parts[0], wanted);
   const TensorFile unseen = ingest_small_chunks(other, parts[1], wanted);
-  for (const int rank : {1, 8}) {
-    CpdOptions options{.method = CompletionMethod{.validation = &unseen}, .rank = rank};
+  for (const int components : {1, 8}) {
+    CpdOptions options{.method = CompletionMethod{.validation = &unseen}, .rank = components};
     options.compute.devices = {"cpu"};
     double least = std::numeric_limits<double>::infinity();
     HeldOutReport means;
@@ -91,8 +91,8 @@ TEST_F(HeldOutEntries, AreNearerToAModelOfDefaultOptionsThanToMeans) {
 
     fit_cpd(tensor, options);
 
-    EXPECT_LT(least, means.mean_error) << rank;
-    EXPECT_LT(least, means.mode_means_error) << rank;
+    EXPECT_LT(least, means.mean_error) << components;
+    EXPECT_LT(least, means.mode_means_error) << components;
   }
 }
 
