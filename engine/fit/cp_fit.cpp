@@ -67,7 +67,7 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   if (model.constraints != constraints) {
     found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
   }
-  if (model.ridge == automatic_ridge && options.ridge > 0) {
+  if (model.ridge == automatic_ridge && (options.ridge > 0 || (options.ridge == 0 && has_validation(options.method)))) {
     found.push_back("a ridge that the fit finds, not " + option_name("ridge", in_full(options.ridge)));
   } else if (model.ridge != automatic_ridge) {
     compare("ridge", in_full(model.ridge), in_full(std::max(options.ridge, 0.0)));
@@ -325,8 +325,7 @@ double CpFit::objective_of_values(double of_fit) const {
 
 void CpFit::return_to_better_start() {
   const std::optional<double> first = method_->first_objective();
-  const bool is_given = options_->initial != nullptr || start_->resumed != nullptr;
-  if (!is_given || !first || has_validation(options_->method)) return;
+  if (options_->initial == nullptr || !first || has_validation(options_->method)) return;
   // Rounding makes no model worse.
   const double rounding = options_->compute.precision == Precision::f64 ? 1e-10 : 1e-5;
   if (last_objective_ <= *first + rounding * std::abs(*first)) return;
@@ -335,7 +334,7 @@ void CpFit::return_to_better_start() {
   begin();
   model_.stop_reason = reason;
   last_objective_ = *first;
-  model_.explained = constant_.explained(*first);
+  if (model_.explained) model_.explained = constant_.explained(*first);
   if (has_fit(options_->method)) {
     model_.fit_history.back() = 1 - std::sqrt(objective_of_values(*first) / tensor_->sum_of_squares);
   } else {
@@ -348,6 +347,7 @@ void CpFit::record(SweepReport& report) {
   report.objective = objective_of_values(report.objective);
   if (report.validation_error) {
     report.validation_error = std::ldexp(*report.validation_error, start_->value_exponent);
+    if (report.held_out) report.held_out->model_error = std::ldexp(report.held_out->model_error, start_->value_exponent);
   }
   model_.weights = weights();
   model_.explained = report.explained;

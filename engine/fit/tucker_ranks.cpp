@@ -240,7 +240,9 @@ class ErrorFit {
     const std::uint64_t held = 2 * bytes_of(model_);
     const std::uint64_t budget = job_budget(options.compute);
     options.compute.memory.host_bytes = ample_bytes;
-    const std::uint64_t least = plan_tucker(*tensor_, options).plan.minimum_bytes + held;
+    TuckerOptions planned = options;
+    planned.compute.trace.clear();
+    const std::uint64_t least = plan_tucker(*tensor_, planned).plan.minimum_bytes + held;
     if (least > budget) {
       std::string ranks;
       for (const int rank : options.ranks) {

@@ -134,7 +134,7 @@ class Report {
         facts.add("constraint", modes_[n].name + ": " + escaped(to_string(model_->constraints[n])));
       }
     }
-    if (model_->ridge != 0) facts.add("ridge", rounded(model_->ridge));
+    if (model_->ridge != 0) facts.add("ridge", model_->ridge > 0 ? rounded(model_->ridge) : "found by the fit");
     facts.add("precision", to_string(model_->precision));
     facts.add("seed", std::to_string(model_->seed));
     if (const std::optional<Cancellation> found = find_cancellation(*model_)) {

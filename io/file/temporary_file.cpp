@@ -116,10 +116,10 @@ void remove_stale(const fs::path& target) {
 
 // NFS locks only what may be written; the lock file that another user's dead job has left may only be read.
 FileDescriptor open_lock(const fs::path& path) {
-  constexpr int flags = O_CREAT | O_NOFOLLOW | O_CLOEXEC;
-  FileDescriptor file(::open(path.c_str(), O_RDWR | flags, 0666));
+  constexpr int flags = O_NOFOLLOW | O_CLOEXEC;
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | flags, 0666));
   if (file.is_open() || errno != EACCES) return file;
-  return FileDescriptor(::open(path.c_str(), O_RDONLY | flags, 0666));
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | flags));
 }
 
 // Opens and locks `path`, and removes what dead jobs left for the target. On a file system without locks, excludes

@@ -307,7 +307,8 @@ class CsvParser {
         LocalKeys& keys = keys_[mode];
         row[mode] = is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
         if (keys.has_invalid()) return fail_column(column, quoted_for_message(field) + not_utf8);
-      } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word, &block_.times[mode])) {
+      } else if (is_replaced ? word_of_field(form_.missing.key, reading, word)
+                             : word_of_field(field, reading, word, &block_.times[mode])) {
         row[mode] = words_[mode].number_of(word);
       } else {
         return fail_column(column, explain_refused_field(field, reading));

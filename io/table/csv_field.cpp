@@ -57,8 +57,7 @@ std::string explain_no_number(std::string_view field, char decimal) {
   if (const auto [number, sign] = without_groups(field, decimal); !number.empty()) {
     const bool may_be_decimal = sign == ',' && std::ranges::count(field, ',') == 1 && field.find('.') == field.npos;
     return shown + " is not a number; if " + quoted_for_message({&sign, 1}) + " groups its digits, so that it means " +
-           number + ", leave it out (for example: python3 -c \"import pandas; pandas.read_csv('FILE', thousands=" +
-           (sign == '\'' ? "chr(39)" : "'" + std::string(1, sign) + "'") + ").to_csv('FILE.csv', index=False)\")" +
+           number + ", remove it from all numbers of the column" +
            (may_be_decimal ? "; if it is a decimal comma, give " + option_name("columns.decimal", ",") : "");
   }
   if (double ignored = 0; decimal == '.' && parse_tns_value(with_dot(field), ignored) == TnsValueFault::none) {

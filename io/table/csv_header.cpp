@@ -93,7 +93,8 @@ std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whol
 
 void check_encoding(std::string_view text, const std::string& place) {
   if (const auto foreign = explain_foreign_format(text)) refuse(place + *foreign);
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.substr(0, 64).find('\0') != text.npos) {
+  const std::string_view row = text.substr(0, std::min<std::size_t>(64, text.find('\n')));
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || row.find('\0') != row.npos) {
     refuse(place + "this is UTF-16, or not text at all; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)");
   }
 }
@@ -283,6 +284,7 @@ std::optional<TextPreamble> TableHeaders::find(std::string_view text, bool is_wh
                                                std::uint64_t lines_before) {
   const auto found = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
   if (!found) return std::nullopt;
+  check_separator(text, is_whole, file, lines_before);
   CsvHeader header = *found;
   CsvForm form;
   try {
@@ -310,6 +312,25 @@ std::optional<TextPreamble> TableHeaders::find(std::string_view text, bool is_wh
 void TableHeaders::set_readings(std::vector<ComputedForm> readings) {
   readings_ = std::move(readings);
   for (CsvForm& form : forms_) form.readings = readings_;
+}
+
+// Names of columns that stand in no header do not tell which separator was meant.
+void TableHeaders::check_separator(std::string_view text, bool is_whole, std::size_t file,
+                                   std::uint64_t lines_before) const {
+  if (columns_.names.size() < 2 || dialect_.separator != 0 || is_tsv(files_[file])) return;
+  int fitting = 0;
+  for (const char separator : guessed_separators) {
+    try {
+      const CsvDialect dialect{separator, dialect_.decimal, dialect_.has_quotes};
+      const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
+      fitting += header && header->names.size() == columns_.names.size() ? 1 : 0;
+    } catch (const Error&) {
+    }
+  }
+  if (fitting > 1) {
+    refuse("the first row of " + files_[file].string() + " has " + std::to_string(columns_.names.size()) +
+           " fields by more than one separator; name the right one with " + option_name("columns.separator"));
+  }
 }
 
 // Of a file without a header: what was found is its first row.

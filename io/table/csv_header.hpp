@@ -83,6 +83,7 @@ class TableHeaders {
   void set_readings(std::vector<ComputedForm> readings);
 
  private:
+  void check_separator(std::string_view text, bool is_whole, std::size_t file, std::uint64_t lines_before) const;
   CsvHeader with_names(CsvHeader header, std::size_t file) const;
   CsvForm make_form(const CsvHeader& header, std::size_t file) const;
   void take_readings(CsvForm& form, std::size_t file) const;

@@ -51,7 +51,7 @@ const std::array packed_formats = {
     ForeignFormat{"\xff\x06\0\0sNaPpY"sv, "Snappy", "python3 -m snappy -d FILE"},
     ForeignFormat{"\x1f\x9d"sv, "compress (.Z)", "zcat FILE"},
     ForeignFormat{"\x1f\x8b"sv, "gzip more than once", "zcat FILE"},
-    ForeignFormat{"\x28\xb5\x2f\xfd"sv, "zstd within another compression", "zcat FILE"},
+    ForeignFormat{"\x28\xb5\x2f\xfd"sv, "zstd within another compression", "zstdcat FILE"},
     ForeignFormat{"7z\xbc\xaf\x27\x1c"sv, "7-Zip", "7z x -so FILE"},
     ForeignFormat{"Rar!\x1a\x07"sv, "RAR", "unrar p -inul FILE"},
 };
@@ -79,7 +79,9 @@ bool is_zlib(std::string_view head) {
 
 bool is_tar(std::string_view head) {
   constexpr std::size_t magic_at = 257;
-  return head.size() > magic_at && head.substr(magic_at).starts_with("ustar");
+  // The archive's first name ends in NUL.
+  return head.size() > magic_at && head.substr(magic_at).starts_with("ustar") &&
+         head.substr(0, magic_at).find('\0') != head.npos;
 }
 
 // The names in a zip archive's directory, as far as it lies in `ends`.

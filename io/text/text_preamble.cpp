@@ -187,7 +187,7 @@ std::optional<TextPreamble> find_preamble(std::string_view text, bool is_whole, 
     const std::string_view first = Lines(lines).next();
     if (is_banner(first)) return MatrixMarket(lines, file).read();
     const bool is_comment = first == "%" || first.starts_with("% ") || first.starts_with("%%");
-    if (is_comment || is_named_mtx(file)) {
+    if (is_comment || (is_named_mtx(file) && whole_numbers(first).size() > 2)) {
       throw Error(ErrorKind::invalid_argument,
                   "line 1 of " + file.string() +
                       ": this looks like a Matrix Market file without its banner; put it before line 1 (for example: "

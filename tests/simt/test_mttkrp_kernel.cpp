@@ -23,7 +23,7 @@ std::string name_of(ConflictResolution conflict_resolution) {
 
 void expect_all_modes(const CooTensor& stored, std::uint64_t chunk_nnz, const EmulatedOptions& options,
                       int value_exponent = 0) {
-  auto factors = random_factors(tensor.shape, options.rank, 11);
+  auto factors = random_factors(stored.shape, options.rank, 11);
   if (options.precision == Precision::mixed) {
     for (auto& factor : factors) std::ranges::transform(factor, factor.begin(), [](double x) { return float(x); });
   }

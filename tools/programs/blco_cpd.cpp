@@ -184,12 +184,10 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   if (cpd.resume.empty()) cli::note_old_checkpoint(reporter, cpd.checkpoint);
   cpd.on_plan = report_plan;
   std::vector<std::vector<int>> system_ranks;
-  std::optional<HeldOutReport> means;
-  double least_error = std::numeric_limits<double>::infinity();
+  std::optional<HeldOutReport> held_out;
   cpd.on_sweep = [&](const SweepReport& report) {
     system_ranks.push_back(report.system_ranks);
-    if (report.held_out) means = report.held_out;
-    least_error = std::min(least_error, report.validation_error.value_or(least_error));
+    if (report.held_out) held_out = report.held_out;
     cli::report_sweep(reporter, report, cpd);
     return !cli::is_interrupted();
   };
@@ -199,7 +197,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   const CpdModel model = fit_cpd(tensor, cpd);
   checkpoints.save_beside(cpd.checkpoint, [&] { save(model, arguments.output, &arguments.claims); });
   cli::report_system_ranks(reporter, system_ranks, model.rank);
-  if (means) cli::report_held_out(reporter, *means, least_error);
+  if (held_out) cli::report_held_out(reporter, *held_out, cpd);
   cli::report_model(reporter, model, cpd, arguments.output);
   checkpoints.check_last(arguments.output);
 }

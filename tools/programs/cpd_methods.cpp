@@ -118,8 +118,8 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
        "one gets the rows of new data in the old model"});
   line.add("--l1", arguments.l1, parse_positive,
            {"X",
-            "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0; X does not "
-            "depend on the values' unit"});
+            "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0; X suits "
+            "values near 1, as which any are fitted"});
 }
 
 // Of the methods other than least squares.
@@ -178,8 +178,8 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
        "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
        "that components do not grow against each other; a component that stands alone has its weight divided "
        "by 1 + X, so 0.01 to 0.1 will do. complete adds the squares of all factors' entries, times a power "
-       "of the values' size, so that X does not depend on their unit, and with --validate finds X if none is given",
-       "0"});
+       "of the values' size, so that X does not depend on their unit",
+       "0; complete with --validate: found by the fit"});
 }
 
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,

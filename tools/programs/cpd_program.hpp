@@ -69,7 +69,7 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
 void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options);
 
 // Tells what the least held-out error of a fit is worth.
-void report_held_out(Reporter& reporter, const HeldOutReport& means, double least_error);
+void report_held_out(Reporter& reporter, const HeldOutReport& means, const CpdOptions& options);
 
 // Tells of checkpoints that cannot be saved, also with --quiet: each reason once, and their number when one is saved
 // again.

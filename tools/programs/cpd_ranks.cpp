@@ -83,7 +83,7 @@ class RankSearch {
       if (is_table()) {
         print_row(*starts, core);
       } else {
-        if (means_) report_held_out(reporter_, *means_, least_error_);
+        if (least_held_out_) report_held_out(reporter_, *least_held_out_, options_);
         report_model(reporter_, starts->best, options_, output);
         return;
       }
@@ -131,8 +131,8 @@ class RankSearch {
   std::optional<StartsReport> fit(int rank, bool is_first) {
     CpdOptions options = options_of(rank);
     options.on_sweep = [this](const SweepReport& report) {
-      if (report.held_out) means_ = report.held_out;
-      if (report.validation_error) least_error_ = std::min(least_error_, *report.validation_error);
+      const auto& found = report.held_out;
+      if (found && (!least_held_out_ || found->model_error < least_held_out_->model_error)) least_held_out_ = found;
       return !is_interrupted();
     };
     if (is_table()) {
@@ -290,7 +290,7 @@ class RankSearch {
   void finish_table(const Json& ranks, const Json& outputs) {
     const std::optional<int> choice = choose_rank(weighed_);
     reporter_.event("result", {{"ranks", ranks}, {"outputs", outputs}, {"choice", or_null(choice)}});
-    if (means_) report_held_out(reporter_, *means_, least_error_);
+    if (least_held_out_) report_held_out(reporter_, *least_held_out_, options_);
     for (const std::string& note : notes_) reporter_.print("note    " + note);
     if (choice) {
       reporter_.print("choice  rank {}, by fit and core consistency{}; look whether its components make sense", *choice,
@@ -309,8 +309,7 @@ class RankSearch {
   bool has_fit_;
   bool has_core_;
   bool is_validated_ = false;
-  std::optional<HeldOutReport> means_;
-  double least_error_ = std::numeric_limits<double>::infinity();  // of all fits
+  std::optional<HeldOutReport> least_held_out_;  // of all fits
   std::vector<std::string> notes_;
   std::vector<RankedFit> weighed_;
   Clock::time_point begin_ = Clock::now();

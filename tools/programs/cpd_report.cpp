@@ -63,6 +63,7 @@ Json spread_json(const Spread& spread) { return {{"largest", spread.largest}, {"
 Json held_out_json(const HeldOutReport& means) {
   return {{"entries", means.entries},
           {"cold_entries", means.cold_entries},
+          {"model_error", means.model_error},
           {"mean_error", means.mean_error},
           {"mode_means_error", means.mode_means_error}};
 }
@@ -276,17 +277,17 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
                  format_bytes(report.bytes_read));
 }
 
-void report_held_out(Reporter& reporter, const HeldOutReport& means, double least_error) {
+void report_held_out(Reporter& reporter, const HeldOutReport& means, const CpdOptions& options) {
   reporter.print("held out {}: error {:.6g}; of the mean {:.6g}, of means by mode {:.6g}",
-                 format_count(means.entries, "cell"), least_error, means.mean_error, means.mode_means_error);
+                 format_count(means.entries, "cell"), means.model_error, means.mean_error, means.mode_means_error);
   if (means.cold_entries > 0) {
     reporter.print("held out {} of them in rows without entries of the tensor, which get the mean of the other rows",
                    format_count(means.cold_entries));
   }
-  if (least_error > means.mean_error) {
+  if (means.model_error > means.mean_error) {
     reporter.print("note    the mean of the values has a smaller error over held-out entries than the model; {}",
-                   "leave out --ridge, or give another --rank");
-  } else if (least_error > means.mode_means_error) {
+                   options.ridge >= 0 ? "leave out --ridge, or give another --rank" : "give another --rank");
+  } else if (means.model_error > means.mode_means_error) {
     reporter.print("note    means by mode have a smaller error over held-out entries than the model");
   }
 }
@@ -375,7 +376,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   }
   if (const double share = share_of_outsize_cells(model); share > 0) {
     reporter.print(
-        "note    of random cells of the model, {:.2g}% exceed in size the norm of all values given, so unknown cells "
+        "note    of random cells of the model, {:.3g}% exceed in size the norm of all values given, so unknown cells "
         "mean nothing; give a {}--ridge such as 0.1, or a smaller --rank",
         100 * share, options.ridge > 0 ? "larger " : "");
   } else if (is_loosely_determined(model, options)) {

@@ -100,7 +100,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("sweeps", model.sweeps());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
-  if (model.ridge != 0) print_row("ridge", fmt::format("{}", model.ridge));
+  if (model.ridge != 0) print_row("ridge", model.ridge > 0 ? fmt::format("{}", model.ridge) : "found by the fit");
   print_row("components",
             fmt::format("{} of {}, by decreasing weight; numbered from 0, like the columns of the factors",
                         components.size(), model.rank));

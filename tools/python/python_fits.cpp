@@ -366,6 +366,7 @@ void bind_fits(nb::module_& module) {
             nb::dict means;
             means["entries"] = report.held_out->entries;
             means["cold_entries"] = report.held_out->cold_entries;
+            means["model_error"] = report.held_out->model_error;
             means["mean_error"] = report.held_out->mean_error;
             means["mode_means_error"] = report.held_out->mode_means_error;
             return means;

@@ -136,6 +136,7 @@ class CpCompletion final : public FitMethod {
   bool is_path() const { return context_.options.ridge == automatic_ridge && ridge_ > 0; }
   std::vector<double> mean_row(int mode, double added_rows = 0);
   double beyond_squares(int mode, std::span<const double> centre);
+  double cold_squares(int mode) const;
   void draw_to(int mode, std::span<const double> row);
   void fill_cold_rows(int mode, std::span<const double> row);
   std::vector<double> first_cold_row(int mode) const;
@@ -274,13 +275,7 @@ void CpCompletion::find_squares() {
   for (int mode = 0; mode < order(); ++mode) {
     context_.workers.factors().copy_to_vector(mode, solution_vector);
     double squares = context_.workers.factors().cg_end(mode);
-    if (is_path()) {
-      squares += beyond_squares(mode, mean_row(mode, 1));
-    } else if (!cold_of(mode).empty() && !is_held(mode)) {
-      const std::vector<double> row = first_cold_row(mode);
-      squares -=
-          static_cast<double>(cold_of(mode).size()) * std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
-    }
+    squares += is_path() ? beyond_squares(mode, mean_row(mode, 1)) : -cold_squares(mode);
     squares_.push_back(squares);
   }
 }
@@ -293,6 +288,13 @@ double CpCompletion::beyond_squares(int mode, std::span<const double> centre) {
     sum += centre[r] * ((static_cast<double>(length_of(mode)) + 1) * centre[r] - 2 * sums[r]);
   }
   return sum;
+}
+
+// Of rows without entries, which are outside the objective.
+double CpCompletion::cold_squares(int mode) const {
+  if (cold_of(mode).empty() || is_held(mode)) return 0;
+  const std::vector<double> row = first_cold_row(mode);
+  return static_cast<double>(cold_of(mode).size()) * std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
 }
 
 std::vector<double> CpCompletion::first_cold_row(int mode) const {
@@ -372,7 +374,11 @@ bool CpCompletion::update_mode(int mode) {
   }
   double& squares = squares_[static_cast<std::size_t>(mode)];
   squares = factors.cg_end(mode);
-  if (is_path()) squares += beyond_squares(mode, centre);
+  if (is_path()) {
+    squares += beyond_squares(mode, centre);
+  } else if (step == 0) {
+    squares -= cold_squares(mode);  // which the first step would have made 0
+  }
   return step == completion().cg_steps;
 }
 
@@ -380,12 +386,13 @@ void CpCompletion::validate(SweepReport& report) {
   context_.workers.pass_over(TensorChunks::of(*held_out_), PassRequest({.rule = EntryRule::given}, 0));
   const double error = std::sqrt(context_.workers.sum_of_terms() / static_cast<double>(held_out_->summary().nnz));
   report.validation_error = error;
-  report.held_out = means_;
   if (!is_path()) {
     rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
     last_error_ = error;
     if (rises_ >= most_rises) report.converged = true;
   }
+  report.held_out = means_;
+  report.held_out->model_error = least_error_ >= 0 ? std::min(error, least_error_) : error;
   if (least_error_ >= 0 && !(error < least_error_)) return;
   least_error_ = error;
   best_sweep_ = static_cast<std::size_t>(report.sweep);

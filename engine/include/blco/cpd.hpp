@@ -95,6 +95,7 @@ struct CpdPlan {
 struct HeldOutReport {
   std::uint64_t entries = 0;
   std::uint64_t cold_entries = 0;  // in a row without entries of the tensor, which the model gets from the other rows
+  double model_error = 0;          // of the model: the least of all sweeps so far, those before a resume too
   double mean_error = 0;           // of the mean of the tensor's entries
   // Of that mean plus a bias of each index, mode after mode: the mean of what is left of the index's entries, as if
   // five more were 0.
@@ -148,7 +149,7 @@ struct CpdOptions {
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there, and
-  // finds one if it has held-out entries. 0: none. Negative: as suits the method, else none.
+  // finds one if it has held-out entries. 0: none. -1: as suits the method, else none.
   double ridge = automatic_ridge;
   std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
   // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must

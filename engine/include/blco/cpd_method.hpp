@@ -3,11 +3,11 @@
 // X is the tensor, M the model sum_r weights[r] * a_0r o a_1r o ..., x and m what they say of a cell. A cell is a
 // place of the tensor; an entry is a cell that is listed.
 //
-// Values are fitted in a unit of their own, so that the same values in another unit get the same model in that unit, in
-// any precision: divided by the first power of 2 that is at least their root mean square q, which the weights get back.
-// It is 1 where m is a logarithm or odds. Numbers given in options apply to values so divided: ridge, l1, boxes,
-// floors, the e of losses, the tolerance of CP-APR's violation. huber's D alone is in the unit of the values, as are
-// objectives, errors and models, given or returned.
+// Values are fitted in a unit of their own, so that the same values times a power of 2 get the same model, in any
+// precision: divided by the first power of 2 that is at least their root mean square q, which the weights get back. It
+// is 1 where m is a logarithm or odds. Numbers given in options apply to values so divided: l1, boxes, floors, the e of
+// losses, the tolerance of CP-APR's violation. huber's D alone is in the unit of the values, as are objectives, errors
+// and models, given or returned.
 #pragma once
 
 #include <blco/loss.hpp>
@@ -108,16 +108,15 @@ struct GcpMethod {
 
 // sum over the entries of (x - m)^2 + ridge * sum over the modes of |A_n|^2, where the weights are 1: absent cells are
 // unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors. It is
-// CpdOptions::ridge * q^(2 - 2 / N), where q is the root mean square of the entries. The fit scales no columns, except at its end. Alternating least
-// squares: row i of mode n solves
+// CpdOptions::ridge * q^(2 - 2 / N), where q is the root mean square of the entries. The fit scales no columns, except
+// at its end. Alternating least squares: row i of mode n solves
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
 // formed, and no step raises the sum. A row without entries becomes the mean of the mode's rows that have some, unless
-// the mode is held, and is outside the sum. A
-// sweep is N * (cg_steps + 1) passes, and one for the objective. Random initial factors are scaled
-// such that the model's mean square is that of the given values. A fit that is cancelled or out of time ends its sweep
-// after the pass in progress, as AprMethod does. Memory beyond factors and output: 2 * R numbers per row of the longest
-// mode.
+// the mode is held, and is outside the sum. A sweep is N * (cg_steps + 1) passes, and one for the objective. Random
+// initial factors are scaled such that the model's mean square is that of the given values. A fit that is cancelled or
+// out of time ends its sweep after the pass in progress, as AprMethod does. Memory beyond factors and output: 2 * R
+// numbers per row of the longest mode, and up to 28 bytes per row of every mode.
 // With held-out entries and a negative CpdOptions::ridge, the fit finds one. It begins at 6, falls by 0.7 whenever the
 // root of the sum has settled or after ten sweeps, and below 6e-5 is none; the fit ends once the held-out error has
 // risen at two of these falls in a row. What it adds is then ridge * (|c|^2 + sum |a - c|^2) per mode over its rows a,

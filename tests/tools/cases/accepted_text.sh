@@ -5,6 +5,8 @@ printf '1\t1\t3 \n 2  2 \t4.0e0\t\n' >blanks.tns
 printf '# a comment\n\n1 1 3\n# another\n2 2 4' >comments.tns
 printf 'row column value\nunits - -\n1 1 3\n2 2 4\n' >header.tns
 printf '0 0 3\n1 1 4\n' >zero_based.tns
+printf '1 1 3.0\n2 2 4\n' >named.mtx
+printf '#%255s ustar\n1 1 3\n2 2 4\n' '' >not_tar.tns
 printf '1 1 3\n' >part1.tns
 printf '2 2 4\n' >part2.tns
 gzip -nk plain.tns
@@ -16,7 +18,7 @@ ingest() {
 }
 ingest plain.tns
 cp out.blco plain.blco
-for input in plain.tns.gz crlf.tns blanks.tns comments.tns 'header.tns --skip-lines 2' \
+for input in plain.tns.gz crlf.tns blanks.tns comments.tns named.mtx not_tar.tns 'header.tns --skip-lines 2' \
   'zero_based.tns --index-base 0' 'part1.tns part2.tns'; do
   ingest $input
   cmp plain.blco out.blco && echo "$input: the same container"

@@ -356,7 +356,8 @@ def ingest(
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
     of_text = {"separator": separator, "quotes": quotes, "index_base": index_base, "skip_lines": skip_lines,
-               "null": [null] if isinstance(null, str) else _listed(null), "columns": _listed(columns)}
+               "null": [null] if isinstance(null, str) else _listed(null),
+               "columns": [columns] if isinstance(columns, str) else _listed(columns)}
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
