@@ -118,8 +118,8 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
        "one gets the rows of new data in the old model"});
   line.add("--l1", arguments.l1, parse_positive,
            {"X",
-            "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0; X suits "
-            "values near 1, as which any are fitted"});
+            "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0; the "
+            "values are divided by a power of two before, so that they are near 1"});
 }
 
 // Of the methods other than least squares.
