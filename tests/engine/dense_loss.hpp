@@ -16,10 +16,10 @@ namespace blco {
 
 using Matrices = std::vector<std::vector<double>>;  // per mode, row-major
 
-// Hong, Kolda & Duersch 2020, table 1.
+// Hong, Kolda & Duersch 2020, table 1. Their e counts in `unit`.
 template <class Number>
-Number dense_term(const Loss& loss, Number x, Number m) {
-  constexpr Number e = static_cast<Number>(1e-10L);
+Number dense_term(const Loss& loss, Number x, Number m, double unit = 1) {
+  const Number e = static_cast<Number>(1e-10L) * static_cast<Number>(unit);
   const Number parameter = loss.parameter;
   switch (loss.kind) {
     case LossKind::gaussian:
@@ -70,13 +70,24 @@ void for_each_dense_entry(const CoordinateTensor& tensor, const Visit& visit) {
   }
 }
 
+// The first power of 2 that is at least the root mean square of the given values: fits take it for their unit.
+inline double unit_of_values(const CoordinateTensor& tensor) {
+  const std::map<Point, double> given = summed(tensor);
+  double mean_square = 0;
+  for (const auto& [at, x] : given) mean_square += x * x / static_cast<double>(given.size());
+  double unit = 1;
+  while (unit * unit < mean_square) unit *= 2;
+  while (unit * unit / 4 >= mean_square) unit /= 2;
+  return unit;
+}
+
 // Over all entries, or over the given ones.
 inline double dense_loss(const CoordinateTensor& tensor, const Matrices& factors, std::size_t rank, const Loss& loss,
-                         bool with_zeros) {
+                         bool with_zeros, double unit = 1) {
   double sum = 0;
   if (with_zeros) {
     for_each_dense_entry(
-        tensor, [&](const Point& at, double x) { sum += dense_term(loss, x, dense_model(factors, rank, at)); });
+        tensor, [&](const Point& at, double x) { sum += dense_term(loss, x, dense_model(factors, rank, at), unit); });
   } else {
     for (const auto& [at, x] : summed(tensor)) sum += dense_term(loss, x, dense_model(factors, rank, at));
   }

@@ -76,7 +76,7 @@ TEST_P(Gcp, ItsObjectiveIsThatOfADenseLoopAndFalls) {
 
   const CpdModel model = fit_cpd(tensor, wanted);
 
-  const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true);
+  const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true, unit_of_values(counts_));
   EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
   EXPECT_TRUE(std::ranges::is_sorted(model.objective_history, std::greater<>()));
   EXPECT_EQ(model.objective_history.size(), 6);
@@ -328,7 +328,7 @@ TEST_P(Gcp, StopsWithinASweep) {
 
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
   EXPECT_EQ(model.sweeps(), 2U);
-  const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true);
+  const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true, unit_of_values(counts_));
   EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
 }
 
