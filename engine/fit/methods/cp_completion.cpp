@@ -139,6 +139,7 @@ class CpCompletion final : public FitMethod {
   double cold_squares(int mode) const;
   void draw_to(int mode, std::span<const double> row);
   void fill_cold_rows(int mode, std::span<const double> row);
+  void fill_with_means();
   std::vector<double> first_cold_row(int mode) const;
   void lower_ridge(SweepReport& report, bool is_settled);
   void let_ridge_fall();
@@ -235,9 +236,6 @@ void CpCompletion::run_step(SweepReport& report) {
   for (int mode = 0; mode < order() && !report.cut_short; ++mode) {
     if (!is_held(mode)) report.cut_short = !update_mode(mode) || (mode + 1 < order() && context_.stop());
   }
-  for (int mode = 0; mode < order(); ++mode) {
-    if (!is_held(mode) && !cold_of(mode).empty()) fill_cold_rows(mode, mean_row(mode));
-  }
   report.objective = objective(squared_error());
   const double root = std::sqrt(report.objective);
   const double tolerance = tolerance_of(context_.options);
@@ -329,6 +327,13 @@ void CpCompletion::fill_cold_rows(int mode, std::span<const double> row) {
   }
 }
 
+// Where rows without entries are asked for: in no other sweep do their rows move.
+void CpCompletion::fill_with_means() {
+  for (int mode = 0; mode < order(); ++mode) {
+    if (!is_held(mode) && !cold_of(mode).empty()) fill_cold_rows(mode, mean_row(mode));
+  }
+}
+
 // Adds the ridge's pull to what the pass has left, so that a row without entries becomes this one.
 void CpCompletion::draw_to(int mode, std::span<const double> row) {
   std::vector<double> block(static_cast<std::size_t>(numbers_of_block(context_.options.rank)));
@@ -383,6 +388,7 @@ bool CpCompletion::update_mode(int mode) {
 }
 
 void CpCompletion::validate(SweepReport& report) {
+  fill_with_means();
   context_.workers.pass_over(TensorChunks::of(*held_out_), PassRequest({.rule = EntryRule::given}, 0));
   const double error = std::sqrt(context_.workers.sum_of_terms() / static_cast<double>(held_out_->summary().nnz));
   report.validation_error = error;
@@ -400,7 +406,10 @@ void CpCompletion::validate(SweepReport& report) {
 }
 
 std::size_t CpCompletion::finish() {
-  if (least_error_ < 0) return 0;
+  if (least_error_ < 0) {
+    fill_with_means();
+    return 0;
+  }
   copy_all_from_vector(context_.workers.factors(), order(), best_vector);
   return best_sweep_;
 }

@@ -112,8 +112,8 @@ struct GcpMethod {
 // at its end. Alternating least squares: row i of mode n solves
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
-// formed, and no step raises the sum. A row without entries becomes the mean of the mode's rows that have some, unless
-// the mode is held, and is outside the sum. A sweep is N * (cg_steps + 1) passes, and one for the objective. Random
+// formed, and no step raises the sum. A row without entries is outside the sum, and in the model it is the mean of the
+// mode's rows that have some, unless the mode is held. A sweep is N * (cg_steps + 1) passes, and one for the objective. Random
 // initial factors are scaled such that the model's mean square is that of the given values. A fit that is cancelled or
 // out of time ends its sweep after the pass in progress, as AprMethod does. Memory beyond factors and output: 2 * R
 // numbers per row of the longest mode, and up to 28 bytes per row of every mode.
