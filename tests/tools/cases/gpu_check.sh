@@ -124,7 +124,7 @@ touch old_driver
 run_check --run pack --results out/ --full
 show out/RESULTS.md | sed '/^## Tables/,$d'
 [ "$sum" -lt 600 ] && echo 'the sum is under ten minutes'
-tar -tzf out/logs.tar.gz | grep -E 'tests|A-usual'
+tar -tzf out/logs.tar.gz | grep -E 'tests|A-usual' | LC_ALL=C sort
 
 echo '# killed midway'
 rm old_driver
