@@ -116,8 +116,9 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
   return model;
 }
 
-std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> factors, int mode,
-                           const Compute& compute) {
+std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> factors, int mode, const Compute& compute,
+                           const ProgressCallback& on_progress) {
+  ProgressMeter meter(on_progress, 0);
   const TensorSummary& summary = tensor.summary();
   const std::size_t order = summary.shape.size();
   if (mode < 0 || static_cast<std::size_t>(mode) >= order) {
@@ -132,12 +133,16 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   for (const MatrixView& factor : factors) needs.caller_bytes += factor.numbers().size_bytes();
   needs.best_tier = Tier::streamed;
   needs.may_slab = true;
+  needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, compute, needs);
   OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.has_factors_on_device());
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   }
-  job.make_workers()->pass(mode);
+  const std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
+  meter.begin({.name = "pass", .nonzeros = summary.nnz});
+  workers->pass(mode);
+  meter.end();
   std::vector<double> output(output_size);
   job.backend().read_output(mode, 0, output);
   rows.reorder(mode, output);

@@ -38,17 +38,22 @@ JobNeeds evaluation_needs(const Tensor& tensor, std::span<const MatrixView> fact
 }  // namespace
 
 LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, const Loss& loss, AbsentCells absent,
-                   const Compute& compute) {
+                   const Compute& compute, const ProgressCallback& on_progress) {
+  ProgressMeter meter(on_progress, 0);
   const TensorSummary& summary = tensor.summary();
   const int rank = check_factors(summary, factors);
   check_computing(rank, compute);
   check_loss(loss, absent);
-  Job job(tensor, compute, evaluation_needs(tensor, factors, rank, compute.precision));
+  JobNeeds needs = evaluation_needs(tensor, factors, rank, compute.precision);
+  needs.backend.stop = [&meter] { return meter.poll(); };
+  Job job(tensor, compute, needs);
   OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.has_factors_on_device());
   for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n].numbers());
-  const std::unique_ptr<WorkerGroup> workers = job.make_workers();
+  const std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
   GcpObjective objective(*workers, summary.shape, rank, loss, absent);
+  meter.begin({.name = "pass", .nonzeros = summary.nnz});
   workers->pass(objective.pass());
+  meter.end();
   LossValue result;
   result.passes = 1;
   result.value = objective.value();

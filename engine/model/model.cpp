@@ -57,6 +57,7 @@ To with_header(const From& from) {
   to.method = from.method;
   to.fit_history = from.fit_history;
   to.objective_history = from.objective_history;
+  to.explained = from.explained;
   to.mode_names = from.mode_names;
   to.reading = from.reading;
   to.seed = from.seed;

@@ -53,10 +53,13 @@ std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, st
 std::vector<double> component_weights(const CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
   std::vector<double> weights = model.weights;
-  for (std::size_t n = 0; n < model.constraints.size(); ++n) {
-    if (model.constraints[n].normalises()) continue;
-    const std::vector<double> squares = column_squares(model.factors[n], rank);
-    for (std::size_t r = 0; r < rank; ++r) weights[r] *= std::sqrt(squares[r]);
+  for (const std::vector<double>& factor : model.factors) {
+    const std::vector<double> squares = column_squares(factor, rank);
+    for (std::size_t r = 0; r < rank; ++r) {
+      const double norm = std::sqrt(squares[r]);
+      // Columns that a fit has normalised have 1 but for rounding, which must not change the order of components.
+      if (std::abs(norm - 1) > 1e-5) weights[r] *= norm;
+    }
   }
   return weights;
 }

@@ -65,6 +65,12 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
   std::size_t number = 0;
   const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (failure == std::errc() && end == word.data() + word.size() && number < tensor.shape.size()) return number;
+  // "when:day" of a table is a mode called "when", unless another mode is made of that column too.
+  for (std::string name = word; name.find(':') != std::string::npos;) {
+    name.resize(name.rfind(':'));
+    const auto mode = std::ranges::find(tensor.mode_names, name);
+    if (!name.empty() && mode != tensor.mode_names.end()) return static_cast<std::size_t>(mode - tensor.mode_names.begin());
+  }
   refuse("'" + word + "' is not a mode of the tensor; its modes are " + list);
 }
 

@@ -107,6 +107,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   write_attribute(place, root, "rank", model.rank);
   write_attribute(place, root, "shape", model.shape);
   write_attribute(place, root, "fit", model.fit);
+  if (model.explained) write_attribute(place, root, "explained", *model.explained);
   write_attribute(place, root, "sweeps", model.sweeps);
   write_attribute(place, root, "seed", model.seed);
   write_text(place, root, "stop_reason", model.stop_reason);
@@ -171,6 +172,10 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   if (has_attribute(place, root, "fit")) {
     model.fit = read_real(place, root, "fit");
     if (!std::isfinite(model.fit)) fail_at(place, "the attribute fit is not finite");
+  }
+  if (has_attribute(place, root, "explained")) {
+    model.explained = read_real(place, root, "explained");
+    if (!std::isfinite(*model.explained)) fail_at(place, "the attribute explained is not finite");
   }
   if (has_attribute(place, root, "sweeps")) model.sweeps = read_integer(place, root, "sweeps");
   if (has_attribute(place, root, "seed")) model.seed = read_integer(place, root, "seed");

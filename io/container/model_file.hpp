@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct ModelFile {
   std::vector<Labels> labels;             // one list per mode, empty or as long as the mode; or empty
   InputReading reading;                   // of the tensor's input
   double fit = 0;
+  std::optional<double> explained;  // share of the best constant model's deviance
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
   std::string precision;  // of the arithmetic: "f64", "f32" or "mixed"

@@ -1,4 +1,7 @@
 """The estimator: rows of new samples against numpy and scipy, and the manners of scikit-learn."""
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -59,14 +62,15 @@ def test_rows_of_counts_are_most_likely(split):
     assert np.abs(gradient[rows > 1e-6]).max() < 1e-5 and gradient.min() > -1e-5
 
 
-def test_fit_transform_gives_the_fitted_rows(split):
+def test_fit_transform_gives_the_rows_of_transform(split):
     old = split[0]
-    estimator = blco.CPD(3, mode="who", max_sweeps=8)
+    estimator = blco.CPD(3, mode="who", max_sweeps=500, tolerance=1e-12)
 
     rows = estimator.fit_transform(old)
 
     cells = np.einsum("jr,ir,kr->jik", estimator.components_[0], rows, estimator.components_[1])
-    assert np.allclose(cells, estimator.model_.reconstruct(*[slice(None)] * 3), rtol=0, atol=1e-12)
+    assert np.array_equal(rows, estimator.transform(old)) and np.array_equal(estimator.inverse_transform(rows), cells)
+    assert np.allclose(cells, estimator.model_.reconstruct(*[slice(None)] * 3), rtol=0, atol=1e-4)
 
 
 def test_arrays_of_scipy_are_tensors_of_two_modes():
@@ -84,13 +88,20 @@ def test_parameters_come_back_and_make_the_same_estimator(split):
 
     same = type(estimator)(**estimator.get_params()).set_params(max_sweeps=6, rank=2)
 
-    assert estimator.get_params() == {"rank": 3, "mode": "who", "nonnegative": True, "seed": 4, "max_sweeps": 5}
-    assert same.get_params() == {"rank": 2, "mode": "who", "nonnegative": True, "seed": 4, "max_sweeps": 6}
-    assert repr(same) == "CPD(rank=2, mode='who', nonnegative=True, seed=4, max_sweeps=6)"
-    with pytest.raises(blco.InvalidArgument, match="'sweeps' is no parameter of CPD; there are rank, mode, "):
+    assert {"rank": 3, "mode": "who", "nonnegative": True, "seed": 4, "max_sweeps": 5}.items() <= estimator.get_params().items()
+    assert {"rank": 2, "nonnegative": True, "max_sweeps": 6, "method": None}.items() <= same.get_params().items()
+    assert repr(same) == "CPD(max_sweeps=6, mode='who', nonnegative=True, rank=2, seed=4)"
+    with pytest.raises(TypeError, match="sweeps"):
         blco.CPD(sweeps=3)
-    with pytest.raises(blco.InvalidArgument, match="'hold' is no parameter"):
+    with pytest.raises(ValueError, match="[Ii]nvalid parameter 'hold'"):
         estimator.set_params(hold=0)
+
+
+def test_attributes_are_parameters(split):
+    estimator = blco.CPD(3, mode=1, max_sweeps=2, tolerance=0)
+    estimator.max_sweeps = 4
+
+    assert estimator.fit(split[0]).n_iter_ == 4 and estimator.n_features_in_ == 99
 
 
 def test_scikit_learn_clones_it_and_takes_it_into_a_pipeline(split):
@@ -109,8 +120,8 @@ def test_scikit_learn_clones_it_and_takes_it_into_a_pipeline(split):
 
 def test_samples_of_other_features_are_refused(split):
     old, new, _ = split
-    labelled = blco.tensor([[0, 0], [1, 1]], labels=[None, ["a", "b"]])
-    other = blco.tensor([[0, 0], [1, 1]], labels=[None, ["b", "a"]])
+    labelled = blco.tensor([[0, 0], [1, 1]], 1, labels=[None, ["a", "b"]])
+    other = blco.tensor([[0, 0], [1, 1]], 1, labels=[None, ["b", "a"]])
 
     with pytest.raises(blco.InvalidArgument, match="not fitted yet"):
         blco.CPD(3).transform(new)
@@ -141,3 +152,91 @@ def test_constraints_of_features_are_left_out_of_new_rows(split):
     for options in ({"nonnegative": [0, 1]}, {"simplex": 0}, {"box": (0, 5, ["day"])}):
         estimator = blco.CPD(2, mode="who", threads=1, max_sweeps=5, **options).fit(old)
         assert np.isfinite(estimator.transform(new)).all()
+
+
+def test_a_matrix_of_counts_is_samples_and_features():
+    counts = np.random.default_rng(0).poisson(1.0, (100, 5))
+    estimator = blco.CPD(2, threads=1)
+
+    rows = estimator.fit_transform(counts)
+
+    assert estimator.model_.shape == (100, 5) and rows.shape == (100, 2) and estimator.n_features_in_ == 5
+    expected = np.linalg.lstsq(estimator.components_[0], counts.T, rcond=None)[0].T
+    assert np.allclose(rows, expected, rtol=0, atol=1e-10)
+    assert np.allclose(estimator.inverse_transform(rows), rows @ estimator.components_[0].T, rtol=0, atol=1e-12)
+    rest = np.linalg.norm(counts - estimator.inverse_transform(rows)) / np.linalg.norm(counts)
+    assert estimator.score(counts) == pytest.approx(1 - rest, abs=1e-9)
+    assert np.array_equal(blco.CPD(2, threads=1).fit_transform(scipy.sparse.csr_array(counts)), rows)
+
+
+@pytest.mark.parametrize("options", [{}, {"nonnegative": True}, {"method": "apr"}])
+def test_samples_without_entries_have_rows_of_zeros(options):
+    matrix = scipy.sparse.random(60, 30, 0.2, random_state=0, format="csr")
+    estimator = blco.CPD(3, threads=1, **options).fit(matrix)
+
+    for empty in (scipy.sparse.csr_array((3, 30)), np.zeros((3, 30))):
+        assert np.allclose(estimator.transform(empty), np.zeros((3, 3)), rtol=0, atol=1e-9)
+    with pytest.raises(blco.InvalidArgument, match="no cells other than 0"):
+        blco.CPD(3).fit(np.zeros((3, 30)))
+
+
+def test_completion_takes_nan_for_what_is_unknown():
+    random = np.random.default_rng(1)
+    whole = random.random((40, 2)) @ random.random((2, 12))
+    holes = np.where(random.random(whole.shape) < 0.3, np.nan, whole)
+    estimator = blco.CPD(2, method="complete", ridge=0, max_sweeps=300, tolerance=1e-12, threads=1)
+
+    rows = estimator.fit_transform(holes)
+
+    assert np.allclose(estimator.inverse_transform(rows), whole, rtol=0, atol=1e-4)
+    assert -1e-4 < estimator.score(holes) <= 0
+    assert np.isfinite(estimator.transform(np.full((2, 12), np.nan))).all()
+
+
+def test_scikit_learns_own_checks_pass():
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+
+    results = checks.check_estimator(blco.CPD(threads=1), on_fail=None)
+
+    assert len(results) > 40
+    failed = [(result["check_name"], result["exception"]) for result in results if result["status"] != "passed"]
+    assert [name for name, _ in failed] in ([], ["check_array_api_input"]), failed  # which needs SCIPY_ARRAY_API
+
+
+def test_results_may_be_frames_and_features_have_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).random((20, 3)), columns=["a", "b", "c"])
+    estimator = blco.CPD(2, threads=1).set_output(transform="pandas").fit(frame)
+
+    rows = estimator.transform(frame)
+
+    assert list(rows.columns) == list(estimator.get_feature_names_out()) == ["cpd0", "cpd1"]
+    assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+
+
+WITHOUT = """
+import sys
+sys.modules["sklearn"] = None
+import numpy as np
+import blco
+
+counts = np.random.default_rng(0).poisson(1.0, (30, 5))
+estimator = blco.CPD(2, threads=1, max_sweeps=3)
+try:
+    estimator.transform(counts)
+except blco.InvalidArgument as error:
+    print(type(error).__name__)
+rows = estimator.fit_transform(counts)
+try:
+    estimator.transform(counts[:, :2])
+except blco.InvalidArgument as error:
+    print(error)
+print(rows.shape, estimator.set_params(rank=3), estimator.get_params()["max_sweeps"])
+"""
+
+
+def test_scikit_learn_is_not_needed():
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+
+    assert done.stdout == ("NotFitted\nX has 2 features, but CPD is expecting 5 features as input\n"
+                           "(30, 2) CPD(rank=3, max_sweeps=3, threads=1) 3\n"), done.stderr

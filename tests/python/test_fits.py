@@ -1,8 +1,10 @@
 """Fits and passes: against numpy, against blco-cpd, and when something ends them."""
 import os
 import signal
+import sys
 import threading
 import time
+import types
 
 import h5py
 import numpy as np
@@ -289,10 +291,11 @@ def test_completion_keeps_the_model_of_the_least_held_out_error(counts):
     assert np.sqrt((rest**2).mean()) == pytest.approx(min(errors), rel=1e-9)
 
 
-def test_progress_is_shown_on_standard_error(tensor, capfd):
+def test_progress_is_shown_on_standard_error(tensor, capfd, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as if it were not installed
     blco.fit_cpd(tensor, 2, max_sweeps=2, tolerance=0, progress=True)
     fitted = capfd.readouterr()
-    blco.tensor([[0, 1]], progress=True)
+    blco.tensor([[0, 1]], 1, progress=True)
     packed = capfd.readouterr()
 
     assert "sweep 2" in fitted.err and "pack 100%" in packed.err
@@ -332,5 +335,96 @@ def test_a_stopped_fit_frees_its_model_with_the_exception(tensor):
 def test_what_needs_a_model_of_each_process_takes_no_comm(tensor):
     with pytest.raises(blco.InvalidArgument, match="comm"):
         blco.fit_ranks(tensor, [1, 2], comm=object())
-    with pytest.raises(blco.InvalidArgument, match="comm"):
-        blco.CPD(2, comm=object())
+    with pytest.raises(ValueError, match="comm"):
+        blco.CPD(2).set_params(comm=object())
+
+
+def test_factors_may_be_given_by_the_names_of_modes(entries, factors):
+    named = blco.tensor(entries.coords, entries.values, entries.shape, mode_names=["who", "when", "what"])
+    by_name = dict(zip(["what", "who", "when"], [factors[2], factors[0], factors[1]]))
+
+    model = blco.fit_cpd(named, initial=by_name, hold=["who", "when:hour-of-day"], max_sweeps=2, threads=1)
+
+    same = blco.fit_cpd(named, initial=factors, hold=[0, 1], max_sweeps=2, threads=1)
+    assert all(np.array_equal(a, b) for a, b in zip(model.factors, same.factors))
+    with pytest.raises(blco.InvalidArgument, match="initial: the factors are of who, but the tensor has the modes who, "):
+        blco.fit_cpd(named, initial={"who": factors[0]})
+    with pytest.raises(blco.InvalidArgument, match="'where' is not a mode"):
+        blco.fit_cpd(named, 2, hold="where")
+
+
+def test_a_mode_of_mttkrp_may_be_named(entries, tensor, factors):
+    assert np.array_equal(blco.mttkrp(tensor, factors, "mode1", threads=1), blco.mttkrp(tensor, factors, 1, threads=1))
+    with pytest.raises(blco.InvalidArgument, match="mode 'user' does not exist; the modes are mode0, mode1, mode2"):
+        blco.mttkrp(tensor, factors, "user")
+
+
+def test_a_loss_with_a_number_is_a_pair(tensor, factors):
+    assert blco.evaluate(tensor, factors, ("huber", 0.25), "unknown")[0] == blco.evaluate(
+        tensor, factors, "huber:0.25", "unknown")[0]
+    assert blco.fit_cpd(tensor, 1, "gcp", loss=("huber", 0.5), max_sweeps=1).loss == "huber:0.5"
+
+
+@pytest.mark.parametrize("run", [
+    lambda tensor, factors, progress: blco.mttkrp(tensor, factors, 0, threads=2, progress=progress),
+    lambda tensor, factors, progress: blco.evaluate(tensor, factors, threads=2, progress=progress)])
+def test_passes_end_where_they_are_stopped(run, tmp_path):
+    random = np.random.default_rng(5)
+    coords = random.integers(0, 500, (200_000, 3))
+    tensor = blco.ingest(coords, tmp_path / "in.blco", values=1, chunk_nnz=10_000)
+    factors = [random.random((length, 64)) for length in tensor.shape]
+    seen = []
+
+    with pytest.raises(blco.Cancelled):
+        run(tensor, factors, lambda at: seen.append(at.share) or False)
+    with pytest.raises(ZeroDivisionError):
+        run(tensor, factors, lambda at: 1 / 0)
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            run(tensor, factors, False)
+
+    assert seen and max(seen) < 1
+
+
+def test_progress_is_a_bar_where_tqdm_is(tensor, capfd, monkeypatch):
+    bars = []
+
+    class Bar:
+        def __init__(self, desc, total, **_):
+            bars.append([desc, total, 0, False])
+            self.n = 0
+
+        def update(self, count):
+            self.n += count
+            bars[-1][2] = self.n
+
+        def close(self):
+            bars[-1][3] = True
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+
+    blco.fit_cpd(tensor, 2, max_sweeps=2, tolerance=0, progress=True)
+
+    assert [bar for bar in bars if bar[0].startswith("sweep")] == [["sweep 1", 100, 100, True], ["sweep 2", 100, 100, True]]
+    assert capfd.readouterr().err == ""
+
+
+def test_arguments_of_wrong_types_are_told_in_a_line(tensor, tmp_path):
+    model, tucker = blco.fit_cpd(tensor, 1, max_sweeps=1), blco.fit_tucker(tensor, 1, max_sweeps=1)
+    calls = [(lambda: blco.fit_cpd(tensor, 1, starts="3"), "starts: '3' is not a whole number"),
+             (lambda: model.top("mode0"), "count: 'mode0' is not a whole number"),
+             (lambda: model.top(-1), "count: -1 is below 0"),
+             (lambda: model.predict([[0, 0, 0]], threads="1"), "threads: '1' is not a whole number"),
+             (lambda: model.compare(tucker), "a TuckerModel is no blco.Model to compare with"),
+             (lambda: tucker.compare(model), "a Model is no blco.TuckerModel to compare with"),
+             (lambda: tensor.save(None), "expected str, bytes or os.PathLike object, not NoneType"),
+             (lambda: blco.mttkrp(tensor, "abc", 0), "factors: a str is no list of matrices"),
+             (lambda: tensor.to_coo(threads="two"), "threads: 'two' is not a whole number"),
+             (lambda: blco.fit_cpd(tensor, "three"), "rank: cannot take 'three'")]
+
+    for call, message in calls:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+        assert message in str(caught.value) and len(str(caught.value)) < 200

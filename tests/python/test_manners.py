@@ -18,7 +18,7 @@ USER = """
 import blco
 import numpy as np
 
-tensor: blco.Tensor = blco.tensor(np.zeros((1, 2), dtype=np.int64), shape=(3, 4), labels=[["a", "b", "c"], None])
+tensor: blco.Tensor = blco.tensor(np.zeros((1, 2), dtype=np.int64), 1, shape=(3, 4), labels=[["a", "b", "c"], None])
 stored = blco.ingest("in.csv", "out.blco", modes=["a", "b:day"], missing="skip", memory="1GiB")
 model: blco.Model = blco.fit_cpd(stored, 3, nonnegative=True, callback=lambda sweep: sweep.fit < 0.9)
 rows: np.ndarray = model.factors[0]
@@ -31,6 +31,9 @@ import blco
 blco.fit_cpd("in.blco", 3)
 blco.tensor([[0, 1]], shape="3 4")
 blco.ingest("in.csv", "out.blco", modez=["a"])
+blco.fit_cpd(blco.open("in.blco"), 3, "asl")
+blco.fit_cpd(blco.open("in.blco"), 3, "gcp", loss="poison")
+blco.CPD(rnk=3)
 """
 
 
@@ -56,7 +59,7 @@ def test_mypy_knows_the_types_of_the_module(mypy):
 def test_mypy_finds_what_does_not_fit(mypy):
     found = [line.split(":")[1] for line in mypy(MISUSE).splitlines() if ": error: " in line]
 
-    assert found == ["4", "5", "6"]
+    assert found == ["4", "5", "6", "7", "8", "9"]
 
 
 ROUNDS = """
@@ -84,7 +87,7 @@ def work():
     except KeyError:
         pass
     try:
-        blco.ingest([[0, -1]], path + ".bad")
+        blco.ingest([[0, -1]], path + ".bad", values=1)
     except blco.InvalidArgument:
         pass
 
@@ -212,7 +215,7 @@ AT_ITS_END = """
 import threading, time
 import blco
 
-tensor = blco.tensor([[n % 7, n % 5, n % 3] for n in range(100)])
+tensor = blco.tensor([[n % 7, n % 5, n % 3] for n in range(100)], 1)
 begun = threading.Event()
 fit = lambda: blco.fit_cpd(tensor, 2, threads=1, tolerance=0, max_sweeps=10**7, callback=lambda sweep: begun.set())
 threading.Thread(target=fit, daemon=True).start()
@@ -225,3 +228,15 @@ def test_the_interpreter_may_end_while_a_daemon_thread_fits():
     ended = run_script(AT_ITS_END)
 
     assert (ended.returncode, ended.stdout) == (0, "ends\n"), ended.stderr
+
+
+def test_a_star_keeps_what_python_calls_open():
+    star = run_script("from blco import *; print(open.__module__.strip('_'), CPD.__name__, tensor.__module__)")
+
+    assert star.stdout.split() == ["io", "CPD", "blco._tensor"], star.stderr
+
+
+def test_importing_blco_does_not_import_scikit_learn():
+    done = run_script("import sys, blco; print('sklearn' in sys.modules); blco.CPD; print('sklearn' in sys.modules)")
+
+    assert done.stdout.split()[0] == "False", done.stderr

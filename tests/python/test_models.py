@@ -1,8 +1,10 @@
 """Models: their arrays, files, values, and what they become elsewhere."""
+import copy
 import pathlib
 import pickle
 import subprocess
 import sys
+import warnings
 
 import h5py
 import numpy as np
@@ -104,7 +106,7 @@ def test_a_report_is_the_page_of_the_program(entries, model, program, tmp_path):
     assert (tmp_path / "same.html").read_bytes() == (tmp_path / "page.html").read_bytes()
     assert "<title>CP model</title>" in (tmp_path / "whole.html").read_text()
     with pytest.raises(blco.InvalidArgument, match="the tensor has the shape 9x13"):
-        model.report(tmp_path / "none.html", blco.tensor(entries.coords[:, [1, 0, 2]]))
+        model.report(tmp_path / "none.html", blco.tensor(entries.coords[:, [1, 0, 2]], 1))
     with pytest.raises(ZeroDivisionError):
         model.report(tmp_path / "none.html", tensor, progress=lambda at: 1 / 0)
     assert not (tmp_path / "none.html").exists()
@@ -128,6 +130,113 @@ def test_models_of_others_say_the_same_of_every_cell(model):
     assert np.allclose(model.to_pyttb().full().data, cells)
     assert np.allclose(tensorly.cp_to_tensor(model.to_tensorly()), cells)
     assert isinstance(model.to_pyttb(), pyttb.ktensor)
+
+
+def test_models_of_others_come_in_with_their_weights(model):
+    pyttb = pytest.importorskip("pyttb")
+    tensorly = pytest.importorskip("tensorly.cp_tensor")
+    cells = cells_of(model)
+
+    theirs = [model.to_pyttb(), model.to_tensorly(), model]
+    assert isinstance(theirs[0], pyttb.ktensor) and isinstance(theirs[1], tensorly.CPTensor)
+    for other in map(blco.Model, theirs):
+        assert np.array_equal(other.weights, model.weights) and np.allclose(cells_of(other), cells, rtol=0, atol=1e-12)
+    unweighted = blco.Model(tensorly.CPTensor((None, model.factors)))
+    assert np.array_equal(unweighted.weights, np.ones(3))
+    assert np.array_equal(blco.Model(model, [1, 2, 3]).weights, [1, 2, 3])
+
+
+def test_what_others_do_not_hold_is_said(model, entries):
+    labels = [[f"who {i}" for i in range(13)], None, None]
+    named = blco.Model(model, labels=labels, mode_names="who,what,when")
+    tensor = blco.tensor(entries.coords, entries.values, entries.shape, labels=labels)
+
+    assert named.labels == labels and named.mode_names == ("who", "what", "when")
+    assert blco.Model(named).labels == labels and named.top(1)[0].modes["who"][0][0].startswith("who ")
+    for make, lost in ((named.to_pyttb, "a pyttb.ktensor has no labels and no names of modes"),
+                       (named.to_tensorly, "a tensorly CPTensor has no labels and no names of modes"),
+                       (tensor.to_pyttb, "a pyttb.sptensor has no labels; keep those")):
+        with pytest.warns(UserWarning, match=lost):
+            make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.to_pyttb()
+    with pytest.raises(blco.InvalidArgument, match="mode 0 has 2 labels, but 13 rows"):
+        blco.Model(model.factors, labels=[["a", "b"], None, None])
+    with pytest.raises(blco.InvalidArgument, match="there are 2 `mode_names`, but 3 factors"):
+        blco.Model(model.factors, mode_names=["a", "b"])
+
+
+def test_shares_and_order_of_given_factors_count_the_norms_of_columns():
+    random = np.random.default_rng(0)
+    first, second = random.random((5, 2)), random.random((4, 2))
+    first[:, 1] *= 1000
+
+    model = blco.Model([first, second], [2, -3])
+
+    norms = np.array([2, -3]) * np.linalg.norm(first, axis=0) * np.linalg.norm(second, axis=0)
+    top = model.top(2)
+    assert [one.number for one in top] == [0, 1] and np.allclose([one.weight for one in top], norms, rtol=1e-14)
+    assert np.allclose([one.share for one in top], np.abs(norms) / np.abs(norms).sum(), rtol=1e-14)
+    assert np.array_equal(model.factors[0], first) and np.array_equal(model.weights, [2, -3])
+
+
+def test_what_a_fit_told_is_not_lost_by_pickles_copies_and_files(counts, tmp_path):
+    tensor = blco.tensor(counts.coords, counts.values, counts.shape)
+    model = blco.fit_cpd(tensor, 2, "apr", starts=2, max_sweeps=3)
+    model.save(tmp_path / "model.h5")
+
+    for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        assert other.explained == model.explained > 0
+        assert [run.seed for run in other.starts.runs] == [run.seed for run in model.starts.runs]
+        assert other.starts.runs[1].component_matches == model.starts.runs[1].component_matches
+        other.report(tmp_path / "page.html")
+    assert blco.load(tmp_path / "model.h5").explained == model.explained
+
+
+def test_notebooks_show_models_as_tables(model, entries):
+    tucker = blco.fit_tucker(blco.tensor(entries.coords, entries.values, entries.shape), 2, max_sweeps=1)
+    named = blco.Model(model, mode_names=["<b>", "y", "z"])
+
+    assert "<th>&lt;b&gt;</th>" in named._repr_html_() and named._repr_html_().count("<tr>") == 4
+    assert "<td>mode1</td><td>9</td><td>2</td>" in tucker._repr_html_()
+
+
+@pytest.fixture
+def shop():
+    """A model of names, and numpy's value of each cell."""
+    random = np.random.default_rng(2)
+    labels = [["Ann", "Bob"], ["7", "10", "8"], None]
+    factors = [random.random((length, 2)) for length in (2, 3, 4)]
+    return blco.Model(factors, labels=labels, mode_names=["who", "aisle", "day"]), np.einsum("ir,jr,kr->ijk", *factors)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_cells_of_a_table_are_found_by_its_labels(shop, library):
+    model, cells = shop
+    rows = {"day": [3, 0, 1], "who": ["Bob", "Ann", "Bob"], "aisle": [10, 7, 8], "other": [None, None, None]}
+    table = pytest.importorskip(library)
+    table = table.table(rows) if library == "pyarrow" else table.DataFrame(rows)
+
+    assert np.allclose(model.predict(table), [cells[1, 1, 3], cells[0, 0, 0], cells[1, 2, 1]], rtol=1e-14)
+
+
+def test_cells_are_named_by_labels_and_those_of_a_tensor_by_its_own(shop):
+    model, cells = shop
+    tensor = blco.tensor([[0, 0, 3], [1, 1, 0]], 1, labels=[["Bob", "Ann"], ["8", "7"], None])
+    expected = {(0, 0, 3): cells[1, 2, 3], (1, 1, 0): cells[0, 0, 0]}
+
+    assert np.allclose(model.predict([("Bob", "8", 3), ("Ann", "7", 0)]), list(expected.values()), rtol=1e-14)
+    assert np.allclose(model.predict([np.array(["Bob"]), np.array(["8"]), np.array([3])]), cells[1, 2, 3], rtol=1e-14)
+    assert np.allclose(model.predict(tensor), [expected[tuple(cell)] for cell in tensor.coords.tolist()], rtol=1e-14)
+    assert np.array_equal(model.predict([("Bob", "8", 3), ("Cid", "8", 3)], unknown="nan"), [cells[1, 2, 3], np.nan],
+                          equal_nan=True)
+    for given, message in (([("Cid", "7", 0)], "entry 0: 'Cid' is no label of the mode 'who', whose labels are such as"),
+                           ([("Ann", "7", "x")], "mode 'day' of the model has no labels; give its coordinates"),
+                           ([("Ann", "7")], "the model has 3")):
+        with pytest.raises(blco.InvalidArgument) as caught:
+            model.predict(given)
+        assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("given", [([np.zeros((3, 0)), np.zeros((4, 0))],), ([],), ([], [1.0])])

@@ -192,11 +192,11 @@ def test_what_is_raised_without_words_is_told_by_its_type():
             raise Mute
 
     with pytest.raises(blco.IoError, match="^comm: Mute$"):
-        blco.fit_cpd(blco.tensor([[0, 1]]), 1, comm=DeadLine())
+        blco.fit_cpd(blco.tensor([[0, 1]], 1), 1, comm=DeadLine())
     with pytest.raises(blco.IoError, match=r"(?s)fails after 2 rows: .*\bMute\b"):
         blco.tensor(stream_that(lambda: raise_one(Mute())), modes=["who"])
     with pytest.raises(blco.InvalidArgument, match="the coordinates are not an array: ValueError$"):
-        blco.tensor(Unreadable())
+        blco.tensor(Unreadable(), 1)
 
 
 def test_floats_of_16_bits_are_read_and_decimals_of_256_refused():

@@ -1,4 +1,8 @@
 """Tensors: what comes in, what is refused, and what goes out."""
+import copy
+import os
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -62,8 +66,8 @@ def test_an_array_per_mode_and_strides_of_any_sign(entries):
     assert np.array_equal(dense(tensor), entries.dense)
 
 
-def test_without_values_every_entry_counts_one_and_repeated_ones_add_up():
-    tensor = blco.tensor([[0, 1], [0, 1], [2, 0]], mode_names=["user", "item"])
+def test_one_value_is_for_all_entries_and_repeated_ones_add_up():
+    tensor = blco.tensor([[0, 1], [0, 1], [2, 0]], 1, mode_names=["user", "item"])
 
     assert np.array_equal(dense(tensor), [[0, 2], [0, 0], [1, 0]])
     assert tensor.mode_names == ("user", "item")
@@ -142,15 +146,15 @@ def test_a_table_has_labels(tmp_path):
 def test_labels_of_arrays_stay_with_them(tmp_path):
     names = [["Ann", "Bob", "Cid"], None]
 
-    memory = blco.tensor([[0, 1], [1, 0]], labels=names)
-    file = blco.ingest([[0, 1], [1, 0]], tmp_path / "out.blco", labels=names)
+    memory = blco.tensor([[0, 1], [1, 0]], 1, labels=names)
+    file = blco.ingest([[0, 1], [1, 0]], tmp_path / "out.blco", values=1, labels=names)
 
     assert memory.labels == file.labels == names and memory.shape == (3, 2)
     assert blco.fit_cpd(memory, 1, max_sweeps=1).labels == names
     with pytest.raises(blco.InvalidArgument, match="label 1 of mode 0 is empty"):
-        blco.tensor([[0, 1]], labels=[["Ann", ""], None])
+        blco.tensor([[0, 1]], 1, labels=[["Ann", ""], None])
     with pytest.raises(blco.InvalidArgument, match="the coordinate 1 in mode 1 is not below the mode's length of 1"):
-        blco.tensor([[0, 1]], labels=[None, ["Ann"]])
+        blco.tensor([[0, 1]], 1, labels=[None, ["Ann"]])
 
 
 @pytest.fixture
@@ -218,10 +222,10 @@ def test_options_may_be_arrays(sales, tmp_path):
     lists = {"modes": ["who", "what"], "mode_names": ["a", "b"], "shape": [3, 2]}
     arrays = {name: np.array(given) for name, given in lists.items()}
 
-    named = blco.tensor([[0, 1]], labels=np.array([["Ann", "Bob"], ["tea", "jam"]]))
+    named = blco.tensor([[0, 1]], 1, labels=np.array([["Ann", "Bob"], ["tea", "jam"]]))
 
     assert blco.tensor(table, **arrays).mode_names == ("a", "b")
-    assert blco.tensor([[0, 1]], mode_names=arrays["mode_names"], shape=arrays["shape"]).shape == (3, 2)
+    assert blco.tensor([[0, 1]], 1, mode_names=arrays["mode_names"], shape=arrays["shape"]).shape == (3, 2)
     assert blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", modes=arrays["modes"],
                        mode_names=arrays["mode_names"]).mode_names == ("a", "b")
     assert named.labels == [["Ann", "Bob"], ["tea", "jam"]]
@@ -248,20 +252,20 @@ def test_tables_are_refused_by_column_and_row(sales):
 
 
 @pytest.mark.parametrize(("coords", "values", "shape", "message"), [
-    ([[0, 1], [2, -7]], None, None, "entry 1 of the coordinate arrays: the coordinate -7 in mode 1 is negative"),
-    ([[0, 1], [2, 5]], None, (3, 5), "the coordinate 5 in mode 1 is not below the mode's length of 5"),
+    ([[0, 1], [2, -7]], 1, None, "entry 1 of the coordinate arrays: the coordinate -7 in mode 1 is negative"),
+    ([[0, 1], [2, 5]], 1, (3, 5), "the coordinate 5 in mode 1 is not below the mode's length of 5"),
     ([[0, 1], [2, 3]], [1, NAN], None, "entry 1 of the coordinate arrays: its value is not a finite number"),
     ([[0, 1], [2, 3]], [1], None, "1 values for 2 entries"),
     ([[0, 1], [2, 3]], [1, 1j], None, "the values have the type complex128"),
     ([[0, 1], [2, 3]], ["a", "b"], None, "give real numbers"),
     ([[0, 1], [2, 3]], [[1, 2], [3, 4]], None, "the values have 2 dimensions"),
-    ([[0.0, 1.0]], None, None, "the coordinates have the type float64; give integers"),
-    ([[0, 1], [2]], None, None, "the coordinates are not an array"),
-    ([np.array([0, 1]), np.array([2])], None, None, "mode 1 has 1 entries, but that of mode 0 has 2"),
-    ([0, 1, 2], None, None, "the coordinates have 1 dimensions"),
-    (np.zeros((0, 2), int), None, None, "no nonzeros"),
+    ([[0.0, 1.0]], 1, None, "the coordinates have the type float64; give integers"),
+    ([[0, 1], [2]], 1, None, "the coordinates are not an array"),
+    ([np.array([0, 1]), np.array([2])], 1, None, "mode 1 has 1 entries, but that of mode 0 has 2"),
+    ([0, 1, 2], 1, None, "the coordinates have 1 dimensions"),
+    (np.zeros((0, 2), int), 1, None, "no nonzeros"),
     ([[0, 1]], [0.0], None, "zero"),
-    ([[0, 1]], None, (3, 3, 3), "`shape` has 3 lengths"),
+    ([[0, 1]], 1, (3, 3, 3), "`shape` has 3 lengths"),
 ])
 def test_bad_entries_are_refused_by_their_place(coords, values, shape, message, tmp_path):
     for call in (lambda: blco.tensor(coords, values, shape),
@@ -307,7 +311,7 @@ def test_errors_have_a_kind_of_the_library_and_one_of_python(entries, tmp_path):
 ])
 def test_bad_options_are_named(entries, tmp_path, options, message):
     with pytest.raises(ValueError, match="(?s).*") as caught:
-        blco.ingest(**{"source": entries.coords, "output": tmp_path / "out.blco"} | options)
+        blco.ingest(**{"source": entries.coords, "values": 1, "output": tmp_path / "out.blco"} | options)
     assert message in str(caught.value)
 
 
@@ -327,9 +331,9 @@ def test_a_callback_ends_an_ingest_and_leaves_nothing(entries, tmp_path):
         raise RuntimeError(f"in stage {at.stage}")
 
     with pytest.raises(RuntimeError, match="in stage"):
-        blco.ingest(entries.coords, tmp_path / "out.blco", progress=fail)
+        blco.ingest(entries.coords, tmp_path / "out.blco", values=1, progress=fail)
     with pytest.raises(blco.Cancelled):
-        blco.ingest(entries.coords, tmp_path / "out.blco", progress=lambda at: False)
+        blco.ingest(entries.coords, tmp_path / "out.blco", values=1, progress=lambda at: False)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -356,9 +360,9 @@ def test_columns_of_other_libraries_are_columns():
     import pyarrow
 
     for column in (lambda numbers: array.array("q", numbers), polars.Series, pyarrow.array):
-        tensor = blco.tensor([column([0, 1, 2]), column([1, 2, 0])], threads=1)
+        tensor = blco.tensor([column([0, 1, 2]), column([1, 2, 0])], 1, threads=1)
         assert (tensor.shape, tensor.nnz) == ((3, 3), 3)
-    assert blco.tensor([[0, 1], [1, 2], [2, 0]], threads=1).nnz == 3  # rows of a matrix
+    assert blco.tensor([[0, 1], [1, 2], [2, 0]], 1, threads=1).nnz == 3  # rows of a matrix
 
 
 def test_masked_numbers_are_refused():
@@ -385,3 +389,92 @@ def test_a_file_without_names_is_named_and_words_mean_missing(tmp_path):
     assert tensor.labels == [["ann", "nobody"], ["x", "y"]]
     with pytest.raises(blco.InvalidArgument, match="`columns` names 2"):
         blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", **options | {"columns": ["user", "item"]})
+
+
+def test_an_array_alone_is_refused_and_dense_ones_are_asked_for(entries, tmp_path):
+    counts = np.array([[3, 0, 1], [0, 2, 0], [1, 1, 4], [0, 5, 0]])
+
+    for call in (lambda: blco.tensor(counts), lambda: blco.ingest(counts, tmp_path / "out.blco"),
+                 lambda: blco.tensor([[0, 1, 2]], shape=(3, 3, 3)), lambda: blco.tensor(list(counts.T))):
+        with pytest.raises(blco.InvalidArgument, match="give their `values`, 1 for entries that only occur, or `dense"):
+            call()
+    assert list(tmp_path.iterdir()) == []
+    for array in (counts, counts.astype(bool), counts.astype("f4"), counts.tolist(), entries.dense):
+        for tensor in (blco.tensor(array, dense=True), blco.ingest(array, tmp_path / "out.blco", dense=True)):
+            assert tensor.shape == np.shape(array) and np.array_equal(dense(tensor), np.asarray(array, float))
+    assert np.array_equal(dense(blco.tensor([[0, 1], [1, 0]], 2.5)), [[0, 2.5], [2.5, 0]])
+    with pytest.raises(blco.InvalidArgument, match="`values` and `shape` go with coordinates"):
+        blco.tensor(counts, 1, dense=True)
+    with pytest.raises(blco.InvalidArgument, match="give real numbers"):
+        blco.tensor(counts * 1j, dense=True)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: blco.tensor("in.csv"), "'in.csv' is a path: `blco.ingest` reads files"),
+    (lambda: blco.tensor({"user": ["a"]}, modes=["user"]), "dict is no table: make one of it"),
+    (lambda: blco.tensor(iter([1])), "list_iterator is no array: give a list of it"),
+    (lambda: blco.tensor((n for n in range(3))), "generator is no array"),
+    (lambda: blco.tensor(pytest.importorskip("polars").LazyFrame({"a": [1]}), modes=["a"]), "collect()"),
+    (lambda: blco.tensor(pytest.importorskip("pyarrow.dataset").dataset([]), modes=["a"]), "scanner("),
+    (lambda: blco.tensor([[0, 1, 2]], 1, shape="444"), "shape: '444' is not a list of lengths"),
+    (lambda: blco.tensor([[0, 1]], 1, shape=(2.5, 2)), "shape: 2.5 is not a whole number"),
+    (lambda: blco.tensor([[0, 1]], 1, labels=["wxyz", None]), "labels: give mode 0 a list of names, or None, not 'wxyz'"),
+    (lambda: blco.tensor([[0, 1]], 1, labels=[["a", "b\udc80"], None]), "label 1 of mode 0, 'b\\udc80', is not valid"),
+    (lambda: blco.tensor([[0, 1]], 1, labels=[["a", None], None]), "label 1 of mode 0 is None; give a text"),
+    (lambda: blco.tensor([[0, 1]], 1, mode_names=5), "mode_names: 5 is not a list of names"),
+    (lambda: blco.tensor([[0, 1]], 1).to_coo(memory=1.5), "1.5 is not a size"),
+    (lambda: blco.tensor([[0, 1]], 1, memory=-1), "memory: -1 is below 0"),
+    (lambda: blco.tensor([[0, 1]], 1, progress="yes"), "progress: 'yes' is neither True nor a function"),
+])
+def test_what_is_no_input_is_told_in_a_sentence(call, message):
+    with pytest.raises(blco.InvalidArgument) as caught:
+        call()
+    assert message in str(caught.value) and len(str(caught.value)) < 200
+
+
+def test_texts_with_commas_are_lists_as_in_the_programs(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "n": [1, 2]})
+    frame.to_csv(tmp_path / "in.csv", index=False)
+
+    tensors = [blco.tensor(frame, modes="user,item", value="n"),
+               blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", modes="user,item", value="n")]
+
+    assert [tensor.mode_names for tensor in tensors] == [("user", "item")] * 2
+    assert blco.tensor([[0, 1]], 1, mode_names="row,column").mode_names == ("row", "column")
+
+
+def test_fields_of_packed_records_and_labels_that_are_numbers():
+    records = np.zeros(2, np.dtype([("tag", "u1"), ("i", "i8"), ("j", "i8")]))
+    records["i"] = [0, 1]
+
+    tensor = blco.tensor([records["i"], records["j"]], 1, labels=[[10, 20], None])
+
+    assert np.array_equal(dense(tensor), [[1], [1]]) and tensor.labels == [["10", "20"], None]
+
+
+def test_a_tensor_of_a_file_is_pickled_by_its_path_and_one_in_memory_whole(entries, tmp_path):
+    stored = blco.ingest(entries.coords, tmp_path / "in.blco", values=entries.values, mode_names="a,b,c")
+    packed = blco.tensor([[0, 1], [1, 0]], [2.0, 3.0], labels=[["x", "y"], None])
+
+    again, copied = pickle.loads(pickle.dumps(stored)), copy.deepcopy(packed)
+
+    assert os.path.samefile(again.path, stored.path) and again.report == stored.report
+    assert np.array_equal(dense(again), entries.dense) and again.mode_names == ("a", "b", "c")
+    assert np.array_equal(dense(copied), [[0, 2], [3, 0]]) and copied.labels == [["x", "y"], None]
+    assert len(pickle.dumps(stored)) < 1000
+
+
+def test_a_closed_tensor_says_so_and_holds_no_file(entries, tmp_path):
+    blco.ingest(entries.coords, tmp_path / "in.blco", values=entries.values).close()
+    before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else None
+
+    with blco.open(tmp_path / "in.blco") as tensor:
+        assert tensor.nnz == 400
+        assert "<td>mode1</td><td>9</td>" in tensor._repr_html_()
+
+    assert before is None or len(os.listdir("/proc/self/fd")) == before
+    assert repr(tensor) == "<blco.Tensor, closed>" and "closed" in tensor._repr_html_()
+    for use in (lambda: tensor.shape, lambda: blco.fit_cpd(tensor, 1), lambda: tensor.to_coo()):
+        with pytest.raises(blco.InvalidArgument, match="this tensor has been closed"):
+            use()

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <variant>
 
 #include "tools/python/python_support.hpp"
@@ -320,19 +321,23 @@ std::optional<int> choose(const std::vector<std::tuple<int, double, double, doub
   return choose_rank(ranked);
 }
 
-nb::ndarray<nb::numpy, double> multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict) {
+nb::ndarray<nb::numpy, double> multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict,
+                                        nb::object progress) {
   Keywords words(dict);
   const Compute compute = read_compute(words);
   words.finish("mttkrp");
   const std::vector<MatrixView> views = views_of(factors);
-  std::vector<double> product = without_lock([&] { return mttkrp(tensor, views, mode, compute); });
+  Callbacks callbacks(std::move(progress));
+  std::vector<double> product =
+      callbacks.run([&] { return mttkrp(tensor, views, mode, compute, callbacks.progress()); });
   const std::size_t rows = tensor.shape()[static_cast<std::size_t>(mode)];
   const std::size_t columns = product.size() / rows;
   return own(std::move(product), {rows, columns});
 }
 
 // The value, and the gradient of each mode.
-nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std::string& loss, const nb::dict& dict) {
+nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std::string& loss, const nb::dict& dict,
+                        nb::object progress) {
   Keywords words(dict);
   AbsentCells absent = AbsentCells::zeros;
   words.take_word<AbsentCells>("absent", absent, {{"zeros", AbsentCells::zeros}, {"unknown", AbsentCells::unknown}});
@@ -340,12 +345,34 @@ nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std
   words.finish("evaluate");
   const Loss wanted = read_loss(loss);
   const std::vector<MatrixView> views = views_of(factors);
-  LossValue result = without_lock([&] { return evaluate(tensor, views, wanted, absent, compute); });
+  Callbacks callbacks(std::move(progress));
+  LossValue result =
+      callbacks.run([&] { return evaluate(tensor, views, wanted, absent, compute, callbacks.progress()); });
   nb::list gradients;
   for (std::size_t n = 0; n < views.size(); ++n) {
     gradients.append(own(std::move(result.gradients[n]), {views[n].rows, views[n].columns}));
   }
   return nb::make_tuple(result.value, gradients);
+}
+
+// A start as pickles have it.
+using StartState = std::tuple<int, std::uint64_t, std::size_t, double, double, std::optional<double>,
+                              std::optional<double>, int, double, bool, bool, std::optional<double>, std::vector<double>>;
+
+StartState state_of(const StartReport& start) {
+  return {start.start,   start.seed,    start.sweeps,  start.fit,
+          start.objective, start.explained, start.validation_error, static_cast<int>(start.stop_reason),
+          start.seconds, start.is_best, start.reaches_best, start.match,
+          start.component_matches};
+}
+
+StartReport from(const StartState& state) {
+  StartReport start;
+  int reason = 0;
+  std::tie(start.start, start.seed, start.sweeps, start.fit, start.objective, start.explained, start.validation_error,
+           reason, start.seconds, start.is_best, start.reaches_best, start.match, start.component_matches) = state;
+  start.stop_reason = static_cast<StopReason>(reason);
+  return start;
 }
 
 }  // namespace
@@ -385,15 +412,19 @@ void bind_fits(nb::module_& module) {
       .def_ro("objective", &StartReport::objective, "Of the other methods.")
       .def_ro("reaches_best", &StartReport::reaches_best)
       .def_ro("match", &StartReport::match, "With the best model: 1 if they are the same; None of the best itself.")
-      .def_ro("component_matches", &StartReport::component_matches, "Of each component of the best model.");
+      .def_ro("component_matches", &StartReport::component_matches, "Of each component of the best model.")
+      .def("__getstate__", state_of)
+      .def("__setstate__", [](StartReport& report, const StartState& state) { new (&report) StartReport(from(state)); });
   module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
              nb::arg("callback").none(), nb::arg("comm").none());
   module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),
              nb::arg("progress").none());
   module.def("choose_rank", choose, nb::arg("fits"));
   module.def("plan", plan, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"));
-  module.def("mttkrp", multiply, nb::arg("tensor"), nb::arg("factors"), nb::arg("mode"), nb::arg("words"));
-  module.def("evaluate", evaluate_loss, nb::arg("tensor"), nb::arg("factors"), nb::arg("loss"), nb::arg("words"));
+  module.def("mttkrp", multiply, nb::arg("tensor"), nb::arg("factors"), nb::arg("mode"), nb::arg("words"),
+             nb::arg("progress").none());
+  module.def("evaluate", evaluate_loss, nb::arg("tensor"), nb::arg("factors"), nb::arg("loss"), nb::arg("words"),
+             nb::arg("progress").none());
 }
 
 }  // namespace blco::python

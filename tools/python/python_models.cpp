@@ -9,7 +9,8 @@
 namespace blco::python {
 namespace {
 
-CpdModel make_model(const Matrices& factors, const std::vector<double>& weights) {
+CpdModel make_model(const Matrices& factors, const std::vector<double>& weights, const LabelLists& labels,
+                    const std::optional<std::vector<std::string>>& mode_names) {
   if (factors.empty() || weights.empty()) {
     refuse("a model has at least one factor and one component; give a matrix per mode, rows x rank");
   }
@@ -25,6 +26,21 @@ CpdModel make_model(const Matrices& factors, const std::vector<double>& weights)
     model.shape.push_back(factor.shape(0));
     model.factors.emplace_back(factor.data(), factor.data() + factor.size());
     model.mode_names.push_back("mode" + std::to_string(n));
+  }
+  if (mode_names) model.mode_names = *mode_names;
+  if (model.mode_names.size() != factors.size()) {
+    refuse("there are " + std::to_string(model.mode_names.size()) + " `mode_names`, but " +
+           std::to_string(factors.size()) + " factors; give a name per mode");
+  }
+  for (const std::vector<std::string>& names : names_of(labels)) model.labels.emplace_back(names);
+  if (!model.labels.empty() && model.labels.size() != factors.size()) {
+    refuse("there are `labels` of " + std::to_string(model.labels.size()) + " modes, but " +
+           std::to_string(factors.size()) + " factors; give a list, or None, per mode");
+  }
+  for (std::size_t n = 0; n < model.labels.size(); ++n) {
+    if (model.labels[n].empty() || model.labels[n].size() == model.shape[n]) continue;
+    refuse("mode " + std::to_string(n) + " has " + std::to_string(model.labels[n].size()) + " labels, but " +
+           std::to_string(model.shape[n]) + " rows; give every row a name");
   }
   return model;
 }
@@ -95,7 +111,8 @@ void bind_models(nb::module_& module) {
         const std::vector<double>& factor = model.factors.at(mode);
         return ReadOnly(factor.data(), {factor.size() / rank, rank}, self);
       });
-  module.def("make_model", make_model, nb::arg("factors"), nb::arg("weights"));
+  module.def("make_model", make_model, nb::arg("factors"), nb::arg("weights"), nb::arg("labels").none(),
+             nb::arg("mode_names").none());
   module.def("load", load_model, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));
   module.def("is_model", is_model, nb::arg("path"));
   module.def(

@@ -233,6 +233,23 @@ inline std::vector<MatrixView> views_of(const Matrices& matrices) {
   return views;
 }
 
+// Per mode a list of strings, or None; or None for all.
+using LabelLists = std::optional<std::vector<std::optional<std::vector<std::string>>>>;
+
+// Per mode its names, or none. An empty name is refused.
+inline std::vector<std::vector<std::string>> names_of(const LabelLists& labels) {
+  std::vector<std::vector<std::string>> all;
+  if (!labels) return all;
+  for (const auto& mode : *labels) {
+    const std::vector<std::string>& names = all.emplace_back(mode.value_or(std::vector<std::string>()));
+    const auto empty = std::ranges::find(names, "");
+    if (empty == names.end()) continue;
+    refuse("label " + std::to_string(empty - names.begin()) + " of mode " + std::to_string(all.size() - 1) +
+           " is empty; give every index a name");
+  }
+  return all;
+}
+
 // What is not UTF-8 in a label becomes a question mark.
 inline nb::object as_text(std::string_view label) {
   return nb::steal(PyUnicode_DecodeUTF8(label.data(), static_cast<Py_ssize_t>(label.size()), "replace"));

@@ -11,23 +11,11 @@
 namespace blco::python {
 namespace {
 
-// Per mode a list of strings, or None; or None for all.
-using LabelLists = std::optional<std::vector<std::optional<std::vector<std::string>>>>;
-
 CoordinateArrays arrays_of(const std::vector<Array>& coordinates, const std::optional<Array>& values,
                            const LabelLists& labels) {
   CoordinateArrays arrays{.coordinates = index_views(coordinates)};
   if (values) arrays.values = view_of<ValueView, double, float>(*values, "values");
-  if (!labels) return arrays;
-  for (const auto& mode : *labels) {
-    const std::vector<std::string> names = mode.value_or(std::vector<std::string>());
-    const auto empty = std::ranges::find(names, "");
-    if (empty != names.end()) {
-      refuse("label " + std::to_string(empty - names.begin()) + " of mode " + std::to_string(arrays.labels.size()) +
-             " is empty; give every index a name");
-    }
-    arrays.labels.emplace_back(names);
-  }
+  for (const std::vector<std::string>& names : names_of(labels)) arrays.labels.emplace_back(names);
   return arrays;
 }
 

@@ -229,8 +229,8 @@ CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options = {}, const Dec
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.
 // factors[m] is I_m x rank and finite; of factors[mode] only the columns count, and where other modes tell the rank it
 // may be empty. Host memory stays under Compute::memory, which covers the factors and the result. Errors are those of
-// fit_cpd.
+// fit_cpd; false from `on_progress` throws Error{cancelled}.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> factors, int mode,
-                           const Compute& compute = {});
+                           const Compute& compute = {}, const ProgressCallback& on_progress = {});
 
 }  // namespace blco

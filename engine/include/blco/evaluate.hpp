@@ -3,6 +3,7 @@
 
 #include <blco/compute.hpp>
 #include <blco/loss.hpp>
+#include <blco/progress.hpp>
 #include <blco/tensor.hpp>
 #include <blco/views.hpp>
 #include <cstdint>
@@ -38,8 +39,10 @@ struct LossValue {
 // factors[n] is I_n x rank and finite, in the tensor's own indices; weights belong into one of them. Reads
 // the tensor once. Host memory stays under Compute::memory, which covers `factors` and the gradients. On one CPU thread
 // and with Compute::deterministic the budget changes no bit of the result. Values that do not suit the loss are not
-// looked for. Throws Error as fit_cpd does, and invalid_argument for zeros with another loss.
+// looked for. Throws Error as fit_cpd does, invalid_argument for zeros with another loss, and cancelled where
+// `on_progress` returns false.
 LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, const Loss& loss,
-                   AbsentCells absent = AbsentCells::zeros, const Compute& compute = {});
+                   AbsentCells absent = AbsentCells::zeros, const Compute& compute = {},
+                   const ProgressCallback& on_progress = {});
 
 }  // namespace blco

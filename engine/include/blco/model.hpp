@@ -39,7 +39,7 @@ struct CpdModel {
   std::vector<RowConstraint> constraints = {};  // of each mode; empty: none
   std::vector<double> fit_history;              // als: fit after each sweep: 1 - |X - model| / |X|
   std::vector<double> objective_history = {};   // other methods: what they minimise, after each sweep
-  std::optional<double> explained = {};         // SweepReport::explained, unless the model was loaded
+  std::optional<double> explained = {};         // SweepReport::explained
   std::vector<std::string> mode_names;
   std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
   InputReading reading = {};        // of the tensor's input

@@ -28,8 +28,8 @@ struct SummaryOptions {
   double small = 1e-3;          // an entry is small if it is 0 or below this part of its column's largest magnitude
 };
 
-// R: the weights; where a constraint keeps the scale of a mode's columns, times the 2-norms of these columns. So it is
-// the 2-norm of each component, with the weight's sign.
+// R: the 2-norm of each component, with the weight's sign: the weight times the 2-norms of the component's columns,
+// which are not 1 where a constraint keeps their scale, and in models of given factors.
 std::vector<double> component_weights(const CpdModel& model);
 
 // Returns the components of largest weight, by falling weight, ties by rising number.

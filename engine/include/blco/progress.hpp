@@ -8,8 +8,8 @@
 namespace blco {
 
 struct Progress {
-  // "read", "sort", "merge", "write", "pack", "check", "start", "sweep", "core", "export", "predict", "verify",
-  // "measure"
+  // "read", "sort", "merge", "write", "pack", "check", "start", "sweep", "pass", "core", "export", "predict",
+  // "verify", "measure"
   const char* stage = "";
   int sweep = 0;               // sweep of a fit, from 1; else 0
   double share = -1;           // done part of the stage, 0 to 1; negative if its end is unknown

@@ -63,8 +63,8 @@ class Tensor {
   TensorSummary summary_;
 };
 
-// The number of the mode that `word` names: by its name, else by its number from 0. Throws Error{invalid_argument} that
-// lists the modes.
+// The number of the mode that `word` names: by its name, by its number from 0, or by the word that made it of a column,
+// such as "when:day" of the mode "when". Throws Error{invalid_argument} that lists the modes.
 std::size_t find_mode(const TensorSummary& tensor, const std::string& word);
 
 }  // namespace blco

@@ -1,6 +1,9 @@
 """The exceptions of the library: one class for each kind of error, each also the usual one of Python."""
 
+import functools
 import re
+from types import ModuleType
+from typing import Any
 
 
 class Error(Exception):
@@ -82,6 +85,27 @@ def with_keywords(message: str) -> str:
         return f"`{name}={value}`" if re.fullmatch(r"[\d.]+", value) else f"`{name}={value!r}`"
 
     return re.sub(r"`(?:\w+\.)*(\w+)(?: = ([^`]*))?`", keyword, message)
+
+
+def tell_types(extension: ModuleType) -> None:
+    """Its functions then say in one line which types they cannot take, not all that they could have."""
+
+    def telling(function: Any) -> Any:
+        @functools.wraps(function)
+        def call(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except TypeError as error:
+                words, mark, types = str(error).partition("Invoked with types: ")
+                if not mark or "incompatible function arguments" not in words:
+                    raise
+                raise TypeError(f"{function.__name__}: one of these types cannot be taken: {types}") from None
+
+        return call
+
+    for name, function in list(vars(extension).items()):
+        if type(function).__name__ == "nb_func":
+            setattr(extension, name, telling(function))
 
 
 def of_kind(kind: str, message: str) -> Error:

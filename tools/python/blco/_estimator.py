@@ -2,83 +2,177 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from . import _blco
 from ._errors import InvalidArgument
-from ._fit import fit_cpd
+from ._fit import Loss, Method, Modes, Precision, fit_cpd
+from ._guest import Guest, NotFitted, validate_data
 from ._model import Model
-from ._tensor import Tensor, tensor
+from ._progress import Progress
+from ._tensor import Path, Size, Tensor, cells_of_dense, tensor
 
-# Of fit_cpd: what is not the estimator's, and what is for the fit alone and not for new rows.
-_GIVEN = {"tensor", "rank", "initial", "hold", "resume", "comm"}
+# Of the parameters: what is not an option of fit_cpd, and what is for the fit alone and not for new rows.
+_OWN = {"rank", "mode"}
 _OF_FIT = {"starts", "start", "validate", "checkpoint", "every", "callback"}
-_OPTIONS = set(inspect.signature(fit_cpd).parameters) - _GIVEN
 
 
-class CPD:
+class CPD(Guest):
     """Fits a CP model, and gives the rows of new samples in it. `mode` holds the samples, such as users; the other
     modes are features and stay as they were fitted. The options are those of `blco.fit_cpd`.
 
         estimator = blco.CPD(rank=8, nonnegative=True).fit(tensor)
         rows = estimator.transform(new_users)
 
-    Tensors are those of blco, or what `blco.tensor` takes alone, such as an array of scipy or sparse.
+    `X` is a tensor of blco, a sparse array of any order, or a dense one: of two dimensions samples x features, as
+    scikit-learn's estimators have it, also a table of numbers. Cells of 0 are absent. With method="complete" a dense
+    array has all its cells but those that are NaN, since absent cells are unknown there.
+
+    After `fit` there are `model_`, `components_`, `n_iter_` and `n_features_in_`, the number of cells of a sample.
     """
 
     model_: Model
+    n_features_in_: int
 
-    def __init__(self, rank: int = 16, *, mode: int | str = 0, **options: Any):
-        self.rank, self.mode = rank, mode
-        self._options: dict[str, Any] = {}
-        self.set_params(**options)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {"rank": self.rank, "mode": self.mode, **self._options}
-
-    def set_params(self, **params: Any) -> CPD:
-        for name, value in params.items():
-            if name in ("rank", "mode"):
+    def __init__(
+        self,
+        rank: int = 16,
+        *,
+        mode: int | str = 0,
+        method: Method | None = None,
+        max_sweeps: int | None = None,
+        tolerance: float | None = None,
+        nonnegative: Modes | None = None,
+        simplex: Modes | None = None,
+        box: tuple | None = None,
+        l1: float | None = None,
+        ridge: float | None = None,
+        inner: int | None = None,
+        kappa: float | None = None,
+        loss: Loss | None = None,
+        evaluations: int | None = None,
+        learning_rate: float | None = None,
+        samples: int | None = None,
+        cg_steps: int | None = None,
+        validate: Tensor | None = None,
+        starts: int = 1,
+        seed: int | None = None,
+        start: Literal["auto", "uniform", "centered", "normal", "nvecs"] | None = None,
+        checkpoint: Path | None = None,
+        every: int | None = None,
+        time_limit: float | None = None,
+        memory: Size | None = None,
+        device_memory: Size | None = None,
+        threads: int | None = None,
+        devices: str | Sequence[str] | None = None,
+        precision: Precision | None = None,
+        deterministic: bool | None = None,
+        trace: Path | None = None,
+        progress: Progress = False,
+        callback: Callable[[_blco.Sweep], bool | None] | None = None,
+    ):
+        for name, value in locals().copy().items():
+            if name not in ("self", "__class__"):
                 setattr(self, name, value)
-            elif name in _OPTIONS:
-                self._options[name] = value
-            else:
-                known = ", ".join(["rank", "mode", *sorted(_OPTIONS)])
-                raise InvalidArgument(f"{name!r} is no parameter of CPD; there are {known}")
-        return self
 
     def fit(self, X: Any, y: None = None) -> CPD:
-        self.model_ = fit_cpd(_as_tensor(X), self.rank, **self._options)
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        samples = self._tensor_of(X, is_fit=True)
+        if samples is None:
+            raise InvalidArgument("X has no cells other than 0; there is nothing to fit")
+        self.model_ = fit_cpd(samples, self.rank, **options)
+        self.n_iter_ = len(self.model_.fit_history or self.model_.objective_history)
+        self.n_features_in_ = math.prod(self._lengths_of_features())
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
-        """The samples' rows as they were fitted."""
-        return self.fit(X).model_.factors[self._mode()] * self.model_.weights
+        """The rows that `transform` gives of the samples that were fitted. They suit the final features best; rows of
+        `model_` itself suit those of the sweep before, and so differ by what the fit's tolerance leaves.
+        """
+        return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
         """The rows of the samples of `X`, samples x rank, that suit the features best: cells are about
         sum_r rows[i, r] * components_[0][j, r] * components_[1][k, r] * ...
         """
-        mode, new = self._mode(), _as_tensor(X)
-        self._check(new, mode)
-        factors = self.model_.factors
-        factors[mode] = np.ones((new.shape[mode], self.model_.rank))
-        options = {name: self._for_samples(name, option) for name, option in self._options.items()
-                   if name not in _OF_FIT}
-        held = [n for n in range(len(factors)) if n != mode]
-        scale = np.ones(self.model_.rank)
-        if held and (options.get("box") or options.get("simplex")):  # of rows beside features of their own size
-            scale = self.model_.weights
-            factors[held[0]] = factors[held[0]] * scale
-        model = fit_cpd(new, initial=factors, hold=held, **options)
-        return model.factors[mode] * model.weights * scale
+        mode = self._mode()
+        samples = self._tensor_of(X, is_fit=False)
+        if samples is None:
+            return self._rows_of_nothing(_count_of(X))
+        return self._rows(samples, mode)[0]
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """The cells of samples with these rows, as a dense array: samples x features of a matrix, else with an axis per
+        mode.
+        """
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self._model().rank:
+            raise InvalidArgument(f"X has the shape {rows.shape}; give rows of {self._model().rank} components")
+        cells = rows
+        for factor in self.components_:
+            cells = cells[..., np.newaxis, :] * factor
+        return np.moveaxis(cells.sum(axis=-1), 0, self._mode())
+
+    def score(self, X: Any, y: None = None) -> float:
+        """How well the features explain the samples of `X`: the fit 1 - |X - M| / |X|, or of methods without one the
+        share of the best constant model's deviance; at most 1. Of method="complete" the negative root of the mean
+        squared error of the entries.
+        """
+        mode = self._mode()
+        samples = self._tensor_of(X, is_fit=False)
+        if samples is None:
+            raise InvalidArgument("X has no cells other than 0; there is nothing to explain")
+        rows, model = self._rows(samples, mode)
+        if model.fit is not None:
+            return model.fit
+        if model.explained is not None:
+            return model.explained
+        factors = self._model().factors
+        factors[mode] = rows
+        errors = Model(factors).predict(samples.coords) - samples.values
+        return -float(np.sqrt(np.mean(errors**2)))
 
     @property
     def components_(self) -> list[np.ndarray]:
         """The features' factors, each rows x rank, in the order of their modes."""
-        return [factor for n, factor in enumerate(self.model_.factors) if n != self._mode()]
+        return [factor for n, factor in enumerate(self._model().factors) if n != self._mode()]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._model().rank
+
+    def _rows(self, samples: Tensor, mode: int) -> tuple[np.ndarray, Model]:
+        """The samples' rows, and the model that the fit of these rows ends with."""
+        model = self._model()
+        factors = model.factors
+        factors[mode] = np.ones((samples.shape[mode], model.rank))
+        options = {name: self._for_samples(name, option) for name, option in self.get_params(deep=False).items()
+                   if name not in _OWN | _OF_FIT}
+        held = [n for n in range(len(factors)) if n != mode]
+        scale = np.ones(model.rank)
+        if held and (options.get("box") or options.get("simplex")):  # of rows beside features of their own size
+            scale = model.weights
+            factors[held[0]] = factors[held[0]] * scale
+        fitted = fit_cpd(samples, initial=factors, hold=held, **options)
+        return fitted.factors[mode] * fitted.weights * scale, fitted
+
+    def _rows_of_nothing(self, count: int) -> np.ndarray:
+        """Those of samples without entries: they say nothing of samples whose absent cells are unknown, and else that
+        all cells are 0.
+        """
+        model = self._model()
+        if model.method == "complete":
+            return np.tile((model.factors[self._mode()] * model.weights).mean(axis=0), (count, 1))
+        # Beside a sample that has a cell, since no tensor is empty.
+        shape = list(model.shape)
+        shape[self._mode()] = count + 1
+        cell = [0] * len(shape)
+        cell[self._mode()] = count
+        return self._rows(tensor([cell], 1, shape), self._mode())[0][:-1]
 
     def _for_samples(self, name: str, option: Any) -> Any:
         """An option without what constrains the features, which are held."""
@@ -90,10 +184,41 @@ class CPD:
             option = [mode] if (mode := self._mode()) in map(self.model_._mode_number, modes) else None
         return (*bounds, option) if bounds and option is not None else option
 
-    def _mode(self) -> int:
+    def _model(self) -> Model:
         if not hasattr(self, "model_"):
-            raise InvalidArgument("this CPD is not fitted yet; call fit first")
-        return self.model_._mode_number(self.mode)
+            raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return self.model_
+
+    def _mode(self) -> int:
+        return self._model()._mode_number(self.mode)
+
+    def _lengths_of_features(self) -> list[int]:
+        return [length for n, length in enumerate(self.model_.shape) if n != self._mode()]
+
+    def _tensor_of(self, X: Any, is_fit: bool) -> Tensor | None:
+        """X as a tensor; None of samples that have no entries. New ones have the features of the fit."""
+        if isinstance(X, Tensor):
+            samples = X
+        elif getattr(X, "ndim", 2) <= 2 and not hasattr(X, "subs"):
+            samples = self._tensor_of_matrix(X, is_fit)
+        elif isinstance(X, np.ndarray):
+            samples = _of_dense(X, self.method)
+        else:
+            samples = tensor(X)
+        if samples is not None and not is_fit:
+            self._check(samples, self._mode())
+        return samples
+
+    def _tensor_of_matrix(self, X: Any, is_fit: bool) -> Tensor | None:
+        """Of samples x features; `mode` may say that the samples are the columns."""
+        finite = "allow-nan" if self.method == "complete" else True
+        if is_fit or self._mode() == 0:
+            matrix = validate_data(self, X, reset=is_fit, accept_sparse=True, dtype=np.float64, ensure_all_finite=finite)
+        else:
+            matrix = X if hasattr(X, "tocoo") else np.asarray(X, dtype=np.float64)
+        if not hasattr(matrix, "tocoo"):
+            return _of_dense(matrix, self.method)
+        return tensor(matrix) if matrix.nnz > 0 else None
 
     def _check(self, new: Tensor, mode: int) -> None:
         """The features of new samples are those of the fit, by number and by label."""
@@ -108,13 +233,20 @@ class CPD:
                                       "with those of the model, as `labels_from` does")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags, TransformerTags
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False), transformer_tags=TransformerTags())
-
-    def __repr__(self) -> str:
-        return f"CPD({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.method == "complete"
+        return tags
 
 
-def _as_tensor(X: Any) -> Tensor:
-    return X if isinstance(X, Tensor) else tensor(X)
+def _count_of(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _of_dense(array: np.ndarray, method: str | None) -> Tensor | None:
+    if method == "complete":
+        known = ~np.isnan(array)
+        cells, values, shape = list(np.nonzero(known)), array[known], array.shape
+    else:
+        cells, values, shape = cells_of_dense(array)
+    return tensor(cells, values, shape) if len(values) > 0 else None

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from . import _blco
 from ._errors import InvalidArgument, OutOfMemory
-from ._model import FittedModel, Model, TuckerModel, matrices_of
+from ._model import FittedModel, Model, TuckerModel, matrices_of, number_of_mode
 from ._peers import peers_of
 from ._progress import Progress, callback_of
-from ._tensor import Path, Size, Tensor, handle_of, refuse_inputs, size_in_bytes
+from ._tensor import Path, Size, Tensor, handle_of, refuse_inputs, size_in_bytes, whole
 
 Modes = bool | str | int | Sequence[str | int]
+Method = Literal["als", "apr", "gcp", "complete"]
+TuckerMethod = Literal["auto", "hooi", "hoqri"]
+Precision = Literal["f64", "f32", "mixed"]
+# Those with a number may also be texts such as "huber:0.25", which no checker of types knows.
+Loss = (Literal["gaussian", "poisson", "poisson-log", "bernoulli-odds", "bernoulli-logit", "gamma", "rayleigh"]
+        | tuple[Literal["huber", "beta"], float])
 
 
 def _plain(word: Any) -> Any:
@@ -26,16 +32,31 @@ def _plain(word: Any) -> Any:
     return word.item() if isinstance(word, np.generic) else word
 
 
-def _words(words: dict[str, Any], kind: type[FittedModel] = Model) -> dict[str, Any]:
+def _loss(loss: Any) -> Any:
+    """A loss with its number as one word."""
+    return f"{loss[0]}:{loss[1]}" if isinstance(loss, (tuple, list)) and len(loss) == 2 else loss
+
+
+def _in_order(initial: Mapping[str, Any], tensor: Tensor) -> list[Any]:
+    """The factors of a mapping by the names of modes."""
+    if set(initial) != set(tensor.mode_names):
+        raise InvalidArgument(f"initial: the factors are of {', '.join(map(str, initial))}, but the tensor has the modes "
+                              f"{', '.join(tensor.mode_names)}; give a factor for each")
+    return [initial[name] for name in tensor.mode_names]
+
+
+def _words(words: dict[str, Any], tensor: Tensor, kind: type[FittedModel] = Model) -> dict[str, Any]:
     """Keyword arguments as the extension reads them; `initial` is a model of this kind."""
     words = {name: _plain(word) for name, word in words.items()}
     for name in ("memory", "device_memory"):
         words[name] = size_in_bytes(words[name])
+    if words.get("loss") is not None:
+        words["loss"] = _loss(words["loss"])
     initial = words.get("initial")
     if initial is not None:
         if kind is Model and not isinstance(initial, FittedModel):
             try:
-                initial = Model(initial)
+                initial = Model(_in_order(initial, tensor) if isinstance(initial, Mapping) else initial)
             except InvalidArgument as error:
                 raise InvalidArgument(f"initial: {error}") from None
         if not isinstance(initial, kind):
@@ -51,7 +72,7 @@ def _words(words: dict[str, Any], kind: type[FittedModel] = Model) -> dict[str, 
 def fit_cpd(
     tensor: Tensor,
     rank: int | None = None,
-    method: str | None = None,
+    method: Method | None = None,
     *,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
@@ -63,7 +84,7 @@ def fit_cpd(
     ridge: float | None = None,
     inner: int | None = None,
     kappa: float | None = None,
-    loss: str | None = None,
+    loss: Loss | None = None,
     evaluations: int | None = None,
     learning_rate: float | None = None,
     samples: int | None = None,
@@ -71,8 +92,8 @@ def fit_cpd(
     validate: Tensor | None = None,
     starts: int = 1,
     seed: int | None = None,
-    start: str | None = None,
-    initial: Model | Sequence[Any] | None = None,
+    start: Literal["auto", "uniform", "centered", "normal", "nvecs"] | None = None,
+    initial: Model | Sequence[Any] | Mapping[str, Any] | None = None,
     resume: Path | None = None,
     checkpoint: Path | None = None,
     every: int | None = None,
@@ -81,7 +102,7 @@ def fit_cpd(
     device_memory: Size | None = None,
     threads: int | None = None,
     devices: str | Sequence[str] | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     deterministic: bool | None = None,
     trace: Path | None = None,
     progress: Progress = False,
@@ -93,7 +114,8 @@ def fit_cpd(
     `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`) or complete
     (least squares over the entries alone). Other options are those of blco-cpd; None is the default. `nonnegative`,
     `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high,
-    modes). `initial` is a model, or factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
+    modes). `loss` may be ("huber", D) or ("beta", B). `initial` is a model, one of pyttb or tensorly, factors, or a
+    mapping of the names of modes to factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
     each other, the best model is returned, and its attribute `starts` says how alike they are.
 
     `devices` is "cpu", "cuda", or those that share each pass: ["cuda:0", "cuda:1"], ["cpu=1", "cuda:0=20"] with shares
@@ -113,7 +135,8 @@ def fit_cpd(
     for written in (checkpoint, trace):
         refuse_inputs(written, getattr(tensor, "path", None), getattr(validate, "path", None))
     with callback_of(progress) as shown:
-        model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback, peers_of(comm))
+        model, agreement, raised = _blco.fit(
+            handle_of(tensor), _words(words, tensor), whole("starts", starts, 1), shown, callback, peers_of(comm))
     if model is not None:
         model = Model(model)
         model.starts = agreement and SimpleNamespace(**agreement)
@@ -127,23 +150,23 @@ def fit_cpd(
 
 
 def plan(
-    tensor: Tensor, rank: int | None = None, method: str | None = None, *, starts: int = 1, **options: Any
+    tensor: Tensor, rank: int | None = None, method: Method | None = None, *, starts: int = 1, **options: Any
 ) -> SimpleNamespace:
     """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
     words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
-    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words), starts))
+    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words, tensor), whole("starts", starts, 1)))
 
 
 def fit_tucker(
     tensor: Tensor,
     ranks: int | Sequence[int] | None = None,
-    method: str | None = None,
+    method: TuckerMethod | None = None,
     *,
     error: float | None = None,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     seed: int | None = None,
-    start: str | None = None,
+    start: Literal["random", "nvecs"] | None = None,
     initial: TuckerModel | None = None,
     resume: Path | None = None,
     checkpoint: Path | None = None,
@@ -153,7 +176,7 @@ def fit_tucker(
     device_memory: Size | None = None,
     threads: int | None = None,
     devices: str | Sequence[str] | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     deterministic: bool | None = None,
     trace: Path | None = None,
     progress: Progress = False,
@@ -173,7 +196,7 @@ def fit_tucker(
     for written in (checkpoint, trace):
         refuse_inputs(written, getattr(tensor, "path", None))
     with callback_of(progress) as shown:
-        model, raised = _blco.fit_tucker(handle_of(tensor), _words(words, TuckerModel), shown, callback)
+        model, raised = _blco.fit_tucker(handle_of(tensor), _words(words, tensor, TuckerModel), shown, callback)
     if model is not None:
         model = TuckerModel(model)
     if raised is not None:
@@ -186,11 +209,11 @@ def fit_tucker(
 
 
 def plan_tucker(
-    tensor: Tensor, ranks: int | Sequence[int] | None = None, method: str | None = None, **options: Any
+    tensor: Tensor, ranks: int | Sequence[int] | None = None, method: TuckerMethod | None = None, **options: Any
 ) -> SimpleNamespace:
     """What `fit_tucker` with these options would take: the method, the passes, where the chunks stay, the memory."""
     words = {"ranks": ranks, "method": method, "initial": None, "memory": None, "device_memory": None} | options
-    return SimpleNamespace(**_blco.plan_tucker(handle_of(tensor), _words(words, TuckerModel)))
+    return SimpleNamespace(**_blco.plan_tucker(handle_of(tensor), _words(words, tensor, TuckerModel)))
 
 
 @dataclass(frozen=True)
@@ -221,7 +244,7 @@ class Ranks:
 
 
 def fit_ranks(
-    tensor: Tensor, ranks: Iterable[int], method: str | None = None, *, starts: int = 1, **options: Any
+    tensor: Tensor, ranks: Iterable[int], method: Method | None = None, *, starts: int = 1, **options: Any
 ) -> Ranks:
     """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them."""
     if options.get("comm") is not None:
@@ -232,7 +255,7 @@ def fit_ranks(
         words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
         words = {name: word for name, word in words.items() if name not in ("progress", "callback")}
         try:
-            core = _blco.core_consistency(handle_of(tensor), model._handle, _words(words), None)
+            core = _blco.core_consistency(handle_of(tensor), model._handle, _words(words, tensor), None)
         except OutOfMemory:
             core = None
         rows.append(RankedModel(rank, model, core, None if model.starts is None else model.starts.mean_match))
@@ -245,7 +268,7 @@ def fit_ranks(
     return Ranks(rows, _blco.choose_rank(weighed))
 
 
-def _compute(memory: Size | None, threads: int, devices: str | Sequence[str] | None, precision: str,
+def _compute(memory: Size | None, threads: int, devices: str | Sequence[str] | None, precision: Precision,
              deterministic: bool) -> dict[str, Any]:
     return {"memory": size_in_bytes(memory), "threads": threads, "devices": devices, "precision": precision,
             "deterministic": deterministic}
@@ -254,35 +277,41 @@ def _compute(memory: Size | None, threads: int, devices: str | Sequence[str] | N
 def mttkrp(
     tensor: Tensor,
     factors: Model | Sequence[Any],
-    mode: int,
+    mode: int | str,
     *,
     memory: Size | None = None,
     threads: int = 0,
     devices: str | Sequence[str] | None = None,
-    precision: str = "f64",
+    precision: Precision = "f64",
     deterministic: bool = False,
+    progress: Progress = False,
 ) -> np.ndarray:
     """The matricized tensor times the Khatri-Rao product of the other modes' factors, rows of `mode` x rank. Factors
-    are rows x rank; row-major f64 is read where it lies. A model's weights are not taken in.
+    are rows x rank; row-major f64 is read where it lies. A model's weights are not taken in. `progress` and Ctrl-C end
+    it as they end `fit_cpd`, without a result.
     """
     words = _compute(memory, threads, devices, precision, deterministic)
-    return _blco.mttkrp(handle_of(tensor), matrices_of(factors), mode, words)
+    number = number_of_mode(mode, tensor.mode_names)
+    with callback_of(progress) as shown:
+        return _blco.mttkrp(handle_of(tensor), matrices_of(factors), number, words, shown)
 
 
 def evaluate(
     tensor: Tensor,
     factors: Model | Sequence[Any],
-    loss: str = "gaussian",
-    absent: str = "zeros",
+    loss: Loss = "gaussian",
+    absent: Literal["zeros", "unknown"] = "zeros",
     *,
     memory: Size | None = None,
     threads: int = 0,
     devices: str | Sequence[str] | None = None,
-    precision: str = "f64",
+    precision: Precision = "f64",
     deterministic: bool = False,
+    progress: Progress = False,
 ) -> tuple[float, list[np.ndarray]]:
     """The sum of the losses of all cells, or with absent="unknown" of the entries alone, and its derivative by each
-    number of each factor. A model's weights are not taken in.
+    number of each factor. A model's weights are not taken in. `progress` and Ctrl-C are as with `mttkrp`.
     """
     words = {"absent": absent} | _compute(memory, threads, devices, precision, deterministic)
-    return _blco.evaluate(handle_of(tensor), matrices_of(factors), loss, words)
+    with callback_of(progress) as shown:
+        return _blco.evaluate(handle_of(tensor), matrices_of(factors), _loss(loss), words, shown)

@@ -7,14 +7,30 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from . import _arrow, _blco
 from ._errors import InvalidArgument
 from ._progress import Progress, callback_of
-from ._tensor import Path, Size, Tensor, columns_of, handle_of, refuse_inputs, size_in_bytes
+from ._cells import coordinates_in
+from ._plot import draw
+from ._tensor import (
+    Path,
+    Size,
+    Tensor,
+    handle_of,
+    html_table,
+    labels_of,
+    names_of,
+    refuse_inputs,
+    size_in_bytes,
+    warn_of_lost,
+    whole,
+)
+
+MOST_SHOWN = 20  # components, in a notebook
 
 
 def _shown(name: str | int) -> str:
@@ -59,6 +75,18 @@ class Match:
 Kind = TypeVar("Kind", bound="FittedModel")
 
 
+def number_of_mode(mode: Any, names: Sequence[str]) -> int:
+    """The mode of this name, or of the word by which a table named it, such as "when:day", or of this number."""
+    word = mode if isinstance(mode, str) else ""
+    while word:
+        if word in names:
+            return names.index(word)
+        word = word.rpartition(":")[0]
+    if isinstance(mode, str) or not 0 <= whole("mode", mode, -len(names)) < len(names):
+        raise InvalidArgument(f"mode {mode!r} does not exist; the modes are {', '.join(names)}")
+    return whole("mode", mode)
+
+
 class FittedModel:
     """What CP and Tucker models have alike."""
 
@@ -101,11 +129,7 @@ class FittedModel:
         return self._handle.labels
 
     def _mode_number(self, mode: int | str) -> int:
-        if mode in self.mode_names:
-            return self.mode_names.index(mode)
-        if isinstance(mode, str) or not 0 <= mode < len(self.shape):
-            raise InvalidArgument(f"mode {mode!r} does not exist; the modes are {', '.join(self.mode_names)}")
-        return mode
+        return number_of_mode(mode, self.mode_names)
 
     def _chosen(self, rows: Sequence[Any]) -> list[np.ndarray]:
         """Of each factor the rows that `reconstruct` is asked for."""
@@ -147,38 +171,68 @@ class FittedModel:
 
     def save(self, path: Path) -> None:
         """Writes the model as HDF5; a file of this name is replaced once the new one is complete."""
-        _blco.save_model(self._handle, path)
+        _blco.save_model(self._handle, os.fspath(path))
 
     def __reduce__(self) -> tuple:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.h5")
             self.save(path)
             with open(path, "rb") as file:
-                return _from_bytes, (file.read(),)
+                return _from_bytes, (file.read(),), self._state()
+
+    def _state(self) -> dict[str, Any]:
+        """What no file of a model has."""
+        return {}
+
+
+def _made(factors: Any, weights: Any, labels: Any, mode_names: Any) -> _blco.Model:
+    """A model of the factors and weights that are given, or that a model of pyttb or tensorly has."""
+    if hasattr(factors, "weights") and (hasattr(factors, "factor_matrices") or hasattr(factors, "factors")):
+        weights = factors.weights if weights is None else weights
+        factors = factors.factor_matrices if hasattr(factors, "factor_matrices") else factors.factors
+    matrices = matrices_of(factors)
+    if weights is None:
+        weights = np.ones(matrices[0].shape[1] if matrices else 0)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.ndim != 1:
+        raise InvalidArgument(f"the weights have {weights.ndim} dimensions; give one per component")
+    if not all(np.isfinite(numbers).all() for numbers in (*matrices, weights)):
+        raise InvalidArgument("the factors and weights of a model must be finite")
+    return _blco.make_model(matrices, weights.tolist(), labels_of(labels), names_of("mode_names", mode_names))
 
 
 class Model(FittedModel):
     """A CP model: cells are sum_r weights[r] * factors[0][i, r] * factors[1][j, r] * ...
 
-    Made by `blco.fit_cpd` and `blco.load`, or of given factors, each rows x rank.
+    Made by `blco.fit_cpd` and `blco.load`; of another model, a ktensor of pyttb or a CPTensor of tensorly; or of given
+    factors, each rows x rank, and `weights`, 1 without. The numbers stay as they are given; order and shares of
+    components count the norms of their columns.
     """
 
     _handle: _blco.Model
     _column = "component"
 
-    def __init__(self, factors: Sequence[Any] | _blco.Model, weights: Any = None):
-        if not isinstance(factors, _blco.Model):
-            factors = matrices_of(factors)
-            if weights is None:
-                weights = np.ones(factors[0].shape[1] if factors else 0)
-            weights = np.asarray(weights, dtype=np.float64)
-            if not all(np.isfinite(numbers).all() for numbers in (*factors, weights)):
-                raise InvalidArgument("the factors and weights of a model must be finite")
-            factors = _blco.make_model(factors, weights.tolist())
-        self._handle = factors
+    def __init__(
+        self,
+        factors: Model | Sequence[Any] | _blco.Model,
+        weights: Any = None,
+        *,
+        labels: Sequence[Sequence[Any] | None] | None = None,
+        mode_names: Sequence[str] | None = None,
+    ):
         #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match, and
         #: runs, each with its seed and its matches.
         self.starts: SimpleNamespace | None = None
+        if isinstance(factors, Model):
+            self.starts = factors.starts
+            if weights is None and labels is None and mode_names is None:
+                factors = factors._handle
+            else:
+                weights = factors.weights if weights is None else weights
+                labels = factors.labels if labels is None else labels
+                mode_names = factors.mode_names if mode_names is None else mode_names
+                factors = factors.factors
+        self._handle = factors if isinstance(factors, _blco.Model) else _made(factors, weights, labels, mode_names)
 
     @property
     def rank(self) -> int:
@@ -213,42 +267,40 @@ class Model(FittedModel):
         """The share of the deviance of the best constant model that this one explains, where the fit told it."""
         return self._handle.explained
 
+    def _state(self) -> dict[str, Any]:
+        return {"starts": self.starts}
+
     def top(self, count: int = 3) -> Summary:
-        """All components by falling weight, with their `count` largest entries in each mode."""
+        """All components by falling norm, with their `count` largest entries in each mode. Their weights are these
+        norms: what `weights` has, times the norms of the columns.
+        """
         return Summary(
             Component(number, weight, share, dict(zip(self.mode_names, modes)))
-            for number, weight, share, modes in _blco.summarize(self._handle, count)
+            for number, weight, share, modes in _blco.summarize(self._handle, whole("count", count))
         )
 
-    def plot(self, components: int = 8, entries: int = 10) -> Any:
-        """A matplotlib figure: a row for each of the first components, a column per mode. A mode without labels is a
-        line over its indices; else bars show its `entries` largest entries. Plots of a mode share one scale.
+    def plot(
+        self, components: int = 8, entries: int = 10, *, modes: Sequence[int | str] | None = None, ax: Any = None
+    ) -> Any:
+        """A matplotlib figure: a row for each of the largest components, a column for each mode. A mode without labels
+        is a line over its indices; labels that are weekdays, times, numbers or bins are bars, or a line, in their own
+        order; of others bars show the `entries` largest entries. Plots of a mode share one scale. `modes` chooses among
+        the modes, and `ax` has the axes to draw in, a row for each component.
         """
-        import matplotlib.pyplot as plt
+        names = range(len(self.shape)) if modes is None else [modes] if isinstance(modes, (int, str)) else modes
+        numbers = [self._mode_number(mode) for mode in names]
+        return draw(self, whole("components", components, 1), whole("entries", entries, 1), numbers, ax)
 
-        rows = min(components, self.rank)
-        size = (4 * len(self.shape), 2 * rows)
-        figure, all_axes = plt.subplots(rows, len(self.shape), figsize=size, squeeze=False, layout="constrained")
-        top = self.top(entries)
-        for n, mode in enumerate(self.mode_names):
-            factor = self.factors[n][:, :rows]
-            reach = 1.05 * np.array([min(factor.min(), 0), max(factor.max(), 0)])
-            for component, axes in zip(top[:rows], all_axes[:, n]):
-                if self.labels[n] is None:
-                    axes.plot(factor[:, component.number], linewidth=1)
-                    axes.set_ylim(*reach)
-                else:
-                    names, values = zip(*component.modes[mode][::-1])
-                    axes.barh(range(len(values)), values, tick_label=[str(name)[:24] for name in names])
-                    axes.set_xlim(*reach)
-            all_axes[0, n].set_title(mode)
-        for component, axes in zip(top[:rows], all_axes[:, 0]):
-            axes.set_ylabel(f"{component.number}: {component.share:.1%}")
-        return figure
-
-    def predict(self, coords: Any, threads: int = 0) -> np.ndarray:
-        """The model's values of cells: coordinates as `blco.tensor` takes them."""
-        return _blco.predict(self._handle, columns_of(coords), threads)
+    def predict(self, cells: Any, *, unknown: Literal["error", "nan"] = "error", threads: int = 0) -> np.ndarray:
+        """The model's values of cells: an array, or a list of one array per mode, of coordinates or labels; a table
+        with a column of these for each mode; or the nonzeros of a tensor, in the order of its `coords`. With
+        unknown="nan" a label that the model does not have gives NaN instead of an error.
+        """
+        columns, are_known = coordinates_in(self, cells, unknown)
+        values = _blco.predict(self._handle, columns, whole("threads", threads))
+        if are_known is not None:
+            values[~are_known] = np.nan
+        return values
 
     def reconstruct(self, *rows: Any) -> np.ndarray:
         """The dense block of cells where these rows of each mode cross, an axis per mode, such as
@@ -261,6 +313,8 @@ class Model(FittedModel):
 
     def compare(self, other: Model) -> Match:
         """Pairs the components of two models. The score is the factor match score."""
+        if not isinstance(other, Model):
+            raise InvalidArgument(f"a {type(other).__name__} is no blco.Model to compare with")
         return Match(*_blco.compare(self._handle, other._handle))
 
     def report(
@@ -288,15 +342,17 @@ class Model(FittedModel):
             _blco.report(self._handle, path, words, shown)
 
     def to_pyttb(self) -> Any:
-        """A pyttb.ktensor."""
+        """A pyttb.ktensor: weights and factors. A warning says where labels or names of modes are lost."""
         import pyttb
 
+        warn_of_lost("a pyttb.ktensor", self.mode_names, self.labels)
         return pyttb.ktensor([np.asfortranarray(factor) for factor in self.factors], self.weights.copy())
 
     def to_tensorly(self) -> Any:
-        """A tensorly CPTensor."""
+        """A tensorly CPTensor: weights and factors. A warning says where labels or names of modes are lost."""
         from tensorly.cp_tensor import CPTensor
 
+        warn_of_lost("a tensorly CPTensor", self.mode_names, self.labels)
         return CPTensor((self.weights.copy(), [factor.copy() for factor in self.factors]))
 
     def __repr__(self) -> str:
@@ -304,6 +360,14 @@ class Model(FittedModel):
         history = self.fit_history or self.objective_history
         result = f", {'fit' if self.fit_history else 'objective'} {history[-1]:.6g}" if history else ""
         return f"<blco.Model {shape}, rank {self.rank}, {self.method}{result} after {len(history)} sweeps>"
+
+    def _repr_html_(self) -> str:
+        top = self.top(3)
+        rows = [(str(one.number), f"{one.share:.1%}", *(", ".join(f"{name} {value:.3f}" for name, value in largest)
+                                                        for largest in one.modes.values()))
+                for one in top[:MOST_SHOWN]]
+        rest = f"; the first {len(rows)} components" if len(rows) < len(top) else ""
+        return html_table(repr(self)[1:-1] + rest, ("component", "share", *self.mode_names), rows)
 
 
 class TuckerModel(FittedModel):
@@ -334,7 +398,7 @@ class TuckerModel(FittedModel):
 
     def top_of_core(self, count: int = 10) -> list[tuple[tuple[int, ...], float]]:
         """The largest numbers of the core, as (column of each mode, value), by falling magnitude."""
-        return self._handle.top_of_core(count)
+        return self._handle.top_of_core(whole("count", count))
 
     def report(
         self, path: Path, *, title: str | None = None, numbers: int | None = None, entries: int | None = None
@@ -346,7 +410,7 @@ class TuckerModel(FittedModel):
 
     def top(self, mode: int | str, column: int, count: int = 3) -> list[tuple[str | int, float]]:
         """The largest entries of a column of a mode, as (label or index, value), by falling magnitude."""
-        return self._handle.top(self._mode_number(mode), column, count)
+        return self._handle.top(self._mode_number(mode), whole("column", column), whole("count", count))
 
     def reconstruct(self, *rows: Any) -> np.ndarray:
         """The dense block of cells where these rows of each mode cross, as that of `Model`."""
@@ -357,18 +421,25 @@ class TuckerModel(FittedModel):
 
     def compare(self, other: TuckerModel) -> list[list[float]]:
         """Per mode the principal angles between the spaces of the two models' columns, in radians and rising."""
+        if not isinstance(other, TuckerModel):
+            raise InvalidArgument(f"a {type(other).__name__} is no blco.TuckerModel to compare with")
         return _blco.principal_angles(self._handle, other._handle)
 
     def to_tensorly(self) -> Any:
-        """A tensorly TuckerTensor."""
+        """A tensorly TuckerTensor: core and factors. A warning says where labels or names of modes are lost."""
         from tensorly.tucker_tensor import TuckerTensor
 
+        warn_of_lost("a tensorly TuckerTensor", self.mode_names, self.labels)
         return TuckerTensor((self.core.copy(), [factor.copy() for factor in self.factors]))
 
     def __repr__(self) -> str:
         shape, ranks = ("x".join(map(str, lengths)) for lengths in (self.shape, self.ranks))
         return (f"<blco.TuckerModel {shape}, ranks {ranks}, {self.method}, fit {self.fit:.6g} after "
                 f"{len(self.fit_history)} sweeps>")
+
+    def _repr_html_(self) -> str:
+        modes = [(name, f"{length:,}", str(rank)) for name, length, rank in zip(self.mode_names, self.shape, self.ranks)]
+        return html_table(repr(self)[1:-1], ("mode", "length", "rank"), modes)
 
 
 def _from_bytes(data: bytes) -> Model | TuckerModel:
@@ -381,6 +452,7 @@ def _from_bytes(data: bytes) -> Model | TuckerModel:
 
 def load(path: Path) -> Model | TuckerModel:
     """Loads a model that `save`, blco-cpd or blco-tucker wrote: a `Model` or a `TuckerModel`."""
+    path = os.fspath(path)
     return TuckerModel(_blco.load_tucker(path)) if _blco.is_tucker(path) else Model(_blco.load(path))
 
 
@@ -388,6 +460,8 @@ def matrices_of(factors: Model | Sequence[Any]) -> list[np.ndarray]:
     """Row-major f64 matrices; those that are so already are not copied."""
     if isinstance(factors, Model):
         return factors.factors
+    if isinstance(factors, (str, bytes, dict)) or not np.iterable(factors):
+        raise InvalidArgument(f"factors: a {type(factors).__name__} is no list of matrices, rows x rank")
     matrices = []
     for n, factor in enumerate(factors):
         factor = np.asarray(factor)

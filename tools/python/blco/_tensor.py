@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import html
 import math
+import operator
 import os
 import re
 import warnings
@@ -22,14 +25,25 @@ _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "kb": 10**3, "m": 2**20, "mib
           "g": 2**30, "gib": 2**30, "gb": 10**9, "t": 2**40, "tib": 2**40, "tb": 10**12}
 
 
+def whole(name: str, number: Any, least: int = 0) -> int:
+    """A whole number, of Python or NumPy."""
+    try:
+        value = operator.index(number)
+    except TypeError:
+        raise InvalidArgument(f"{name}: {number!r} is not a whole number") from None
+    if value < least:
+        raise InvalidArgument(f"{name}: {value} is below {least}")
+    return value
+
+
 def size_in_bytes(size: Size | None) -> int | None:
     """Bytes of a number or of a text such as "2GiB"."""
-    if not isinstance(size, str):
-        return size
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", size.lower())
-    if found is None or found[2] not in _UNITS:
-        raise InvalidArgument(f"{size!r} is not a size, such as '512MiB', '2GiB' or a number of bytes")
-    return int(float(found[1]) * _UNITS[found[2]])
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", size.lower()) if isinstance(size, str) else None
+    if found is not None and found[2] in _UNITS:
+        return int(float(found[1]) * _UNITS[found[2]])
+    if size is None or (not isinstance(size, str) and hasattr(size, "__index__")):
+        return None if size is None else whole("memory", size)
+    raise InvalidArgument(f"{size!r} is not a size, such as '512MiB', '2GiB' or a number of bytes")
 
 
 def _compression(word: str | None) -> dict[str, int]:
@@ -41,6 +55,14 @@ def _compression(word: str | None) -> dict[str, int]:
         choices = "none, auto, fast, small and zstd:N with N from 1 to 19"
         raise InvalidArgument(f"compression: {word!r} is none of {choices}")
     return dict(zip(("zstd_level", "zstd_saving_percent"), known[word]))
+
+
+def warn_of_lost(kind: str, mode_names: Sequence[str], labels: Sequence[Any]) -> None:
+    """What a kind of others does not hold."""
+    has_names = any(name != f"mode{n}" for n, name in enumerate(mode_names))
+    lost = ["labels"] * any(names is not None for names in labels) + ["names of modes"] * has_names
+    if lost:
+        warnings.warn(f"{kind} has no {' and no '.join(lost)}; keep those of this object beside it", stacklevel=3)
 
 
 def _is_path(source: Any) -> bool:
@@ -70,6 +92,8 @@ def _column(array: Any, what: str) -> np.ndarray:
     if array.dtype.kind not in "iu":
         raise InvalidArgument(f"{what} have the type {array.dtype}; give integers")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not array.flags.aligned:  # a field of packed records
+        array = array.copy()
     return array if array.dtype.itemsize >= 4 else array.astype(np.int64)
 
 
@@ -89,12 +113,30 @@ def _values(array: Any) -> np.ndarray:
     return array
 
 
+def _are_columns(coords: Any) -> bool:
+    """A list of one array per mode, as opposed to one of rows."""
+    rows = (list, tuple, int)
+    return (isinstance(coords, (list, tuple)) and len(coords) > 0
+            and not any(isinstance(part, rows) for part in coords) and all(np.ndim(part) == 1 for part in coords))
+
+
+def parts_of(cells: Any) -> list[Any]:
+    """One array per mode, whatever is in it."""
+    if _are_columns(cells):
+        return list(cells)
+    try:
+        matrix = np.asarray(cells)
+        if matrix.dtype.kind in "US" and isinstance(cells, (list, tuple)):  # numbers stay numbers beside texts
+            matrix = np.array(cells, dtype=object)
+            return [np.array(column.tolist()) for column in matrix.T]
+    except ValueError as error:
+        raise InvalidArgument(f"the cells are not an array: {words_of(error)}") from None
+    return list(matrix.T) if matrix.ndim == 2 else [matrix]
+
+
 def columns_of(coords: Any) -> list[np.ndarray]:
     """One array of indices per mode, of a matrix with a row per entry or of a sequence of arrays."""
-    rows = (list, tuple, int)  # of a matrix
-    if isinstance(coords, (list, tuple)) and coords and not any(isinstance(part, rows) for part in coords) and all(
-        np.ndim(part) == 1 for part in coords
-    ):
+    if _are_columns(coords):
         return [_column(part, f"the coordinates of mode {n}") for n, part in enumerate(coords)]
     matrix = _column(coords, "the coordinates")
     if matrix.ndim != 2:
@@ -105,7 +147,34 @@ def columns_of(coords: Any) -> list[np.ndarray]:
     return list(matrix.T)
 
 
-def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
+def _refuse_other(source: Any) -> None:
+    """What is neither arrays nor a table, but looks like something that can be made one."""
+    kind = type(source).__name__
+    remedy = None
+    if _is_path(source):
+        kind, remedy = repr(source), "a path: `blco.ingest` reads files, and `blco.open` opens a container"
+    elif isinstance(source, Mapping) and not hasattr(source, "tocoo"):
+        remedy = "no table: make one of it, such as pandas.DataFrame(...)"
+    elif hasattr(source, "collect"):  # a LazyFrame of polars
+        remedy = "a query: give what its collect() returns"
+    elif hasattr(source, "scanner"):  # a dataset of pyarrow
+        remedy = "read by a scanner: give its scanner(columns=[...]).to_reader()"
+    elif hasattr(source, "__next__") or isinstance(source, (set, frozenset)):
+        remedy = "no array: give a list of it"
+    if remedy is not None:
+        raise InvalidArgument(f"{kind} is {remedy}")
+
+
+def cells_of_dense(array: Any) -> tuple[list[np.ndarray], np.ndarray, list[int]]:
+    """Columns of coordinates, values and shape of the cells of a dense array that are not 0."""
+    array = _unmasked(array)
+    if array.dtype.kind not in "iufb" or array.ndim == 0:
+        raise InvalidArgument(f"the array has {array.ndim} dimensions of the type {array.dtype}; give real numbers")
+    cells = np.nonzero(array)
+    return list(cells), _values(array[cells]), list(array.shape)
+
+
+def _entries(source: Any, values: Any, shape: Any, dense: bool) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
     """Columns of coordinates, values and shape of arrays, or of a sparse array of scipy, sparse or pyttb."""
     found = None
     if hasattr(source, "tocoo") or hasattr(source, "to_coo"):  # scipy, and formats of sparse
@@ -125,18 +194,30 @@ def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np
             )
         if values is not None:
             raise InvalidArgument("`values` goes with arrays of coordinates; a sparse array has its own")
-        shape = source.shape if shape is None else shape
+        shape = lengths_of(source.shape) if shape is None else shape
         source, values = found
-    if shape is not None:
-        shape = [int(length) for length in shape]
-    return columns_of(source), None if values is None else _values(values), shape
+    elif dense:
+        if values is not None or shape is not None:
+            raise InvalidArgument("`values` and `shape` go with coordinates; a dense array has its own")
+        return cells_of_dense(source)
+    elif values is None:
+        raise InvalidArgument(
+            "an array without `values` may be coordinates, a row per entry, or a dense array: give their `values`, 1 for "
+            "entries that only occur, or `dense=True`"
+        )
+    columns = columns_of(source)
+    if np.ndim(values) == 0 and columns:
+        values = None if values == 1 else np.full(len(columns[0]), values)
+    return columns, None if values is None else _values(values), shape
 
 
 class Tensor:
-    """A sparse tensor, in a file or packed in memory. Made by `blco.open`, `blco.tensor` and `blco.ingest`."""
+    """A sparse tensor, in a file or packed in memory. Made by `blco.open`, `blco.tensor` and `blco.ingest`. Pickles and
+    copies of one in a file open that file anew. In a `with` statement it is closed at the end.
+    """
 
     def __init__(self, handle: _blco.Tensor, path: Path | None = None, report: dict[str, Any] | None = None):
-        self._handle = handle
+        self._open_handle: _blco.Tensor | None = handle
         self.path = path
         #: What the ingest read, if this tensor comes from one.
         self.report = report
@@ -169,7 +250,7 @@ class Tensor:
 
     def to_coo(self, memory: Size | None = None, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """All coordinates, nnz x order, and all values, in the stored order. Reads the whole tensor."""
-        coordinates, values = _blco.read_tensor(self._handle, size_in_bytes(memory) or 0, threads, None)
+        coordinates, values = _blco.read_tensor(self._handle, size_in_bytes(memory) or 0, whole("threads", threads), None)
         return coordinates.view(np.uint64) if max(self.shape) > 2**63 else coordinates, values
 
     @property
@@ -209,20 +290,64 @@ class Tensor:
         return scipy.sparse.coo_array((values, (coords[:, mode], columns)), shape=(self.shape[mode], math.prod(lengths)))
 
     def to_pyttb(self) -> Any:
-        """A pyttb.sptensor."""
+        """A pyttb.sptensor. It has no labels and no names of modes, which a warning says where they are lost."""
         import pyttb
 
+        warn_of_lost("a pyttb.sptensor", self.mode_names, self.labels)
         coords, values = self.to_coo()
         return pyttb.sptensor(coords, values[:, np.newaxis], self.shape)
 
     def save(self, path: Path, memory: Size | None = None, threads: int = 0) -> None:
         """Writes the tensor as a container."""
-        _blco.save_tensor(self._handle, path, size_in_bytes(memory) or 0, threads, None)
+        _blco.save_tensor(self._handle, os.fspath(path), size_in_bytes(memory) or 0, whole("threads", threads), None)
+
+    @property
+    def _handle(self) -> _blco.Tensor:
+        if self._open_handle is None:
+            raise InvalidArgument("this tensor has been closed")
+        return self._open_handle
+
+    def close(self) -> None:
+        """Gives the file or the memory back, once no running job uses it. A closed tensor cannot be used any more."""
+        self._open_handle = None
+
+    def __enter__(self) -> Tensor:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple:
+        if self.path is not None:
+            return open, (os.path.abspath(self.path),), {"report": self.report}
+        return _of_coo, (*self.to_coo(), self.shape, self.mode_names, self.labels)
+
+    def _summary(self, modes: str = "") -> str:
+        place = "in memory" if self.path is None else os.fspath(self.path)
+        return f"blco.Tensor {place}, {self.nnz:,} nonzeros, {modes}{self._handle.bytes / 2**20:.1f} MiB"
 
     def __repr__(self) -> str:
-        modes = ", ".join(f"{name}: {length:,}" for name, length in zip(self.mode_names, self.shape))
-        place = "in memory" if self.path is None else os.fspath(self.path)
-        return f"<blco.Tensor {place}, {self.nnz:,} nonzeros, {modes}, {self._handle.bytes / 2**20:.1f} MiB>"
+        if self._open_handle is None:
+            return "<blco.Tensor, closed>"
+        modes = (f"{name}: {length:,}, " for name, length in zip(self.mode_names, self.shape))
+        return f"<{self._summary(''.join(modes))}>"
+
+    def _repr_html_(self) -> str:
+        if self._open_handle is None:
+            return html.escape(repr(self))
+        modes = [(name, f"{length:,}") for name, length in zip(self.mode_names, self.shape)]
+        return html_table(self._summary(), ("mode", "length"), modes)
+
+
+def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """For notebooks."""
+    lines = [(head, "th"), *((row, "td") for row in rows)]
+    cells = ("".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) for texts, tag in lines)
+    return f"<p>{html.escape(title)}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+
+def _of_coo(coords: np.ndarray, values: np.ndarray, shape: Any, mode_names: Any, labels: Any) -> Tensor:
+    return tensor(coords, values, shape, mode_names=mode_names, labels=labels)
 
 
 def handle_of(tensor: Tensor) -> _blco.Tensor:
@@ -233,14 +358,52 @@ def handle_of(tensor: Tensor) -> _blco.Tensor:
 
 def open(path: Path) -> Tensor:
     """Opens a container."""
-    return Tensor(_blco.open(path), path)
+    return Tensor(_blco.open(os.fspath(path)), path)
 
 
-def _listed(given: Any) -> list | None:
-    return None if given is None else list(given)
+def names_of(name: str, given: Any) -> list | None:
+    """A list of names; a text has commas between them, as in the programs."""
+    if isinstance(given, str):
+        return given.split(",")
+    if given is None or np.iterable(given):
+        return None if given is None else list(given)
+    raise InvalidArgument(f"{name}: {given!r} is not a list of names")
 
 
-def _is_table(source: Any) -> bool:
+def lengths_of(given: Any) -> list[int] | None:
+    """The lengths of a shape."""
+    if isinstance(given, str) or not (given is None or np.iterable(given)):
+        raise InvalidArgument(f"shape: {given!r} is not a list of lengths, such as (3, 4, 5)")
+    return None if given is None else [whole("shape", length) for length in given]
+
+
+def _label(label: Any, place: str) -> str:
+    if isinstance(label, (int, np.integer, datetime.date)):
+        return str(label)
+    if not isinstance(label, str):
+        raise InvalidArgument(f"{place} is {label!r}; give a text")
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{place}, {label!r}, is not valid Unicode") from None
+    return str(label)
+
+
+def labels_of(given: Any) -> list[list[str] | None] | None:
+    """Per mode the names of its indices, or None."""
+    if given is None:
+        return None
+    if isinstance(given, (str, Mapping)) or not np.iterable(given):
+        raise InvalidArgument(f"labels: give a list per mode of names for its indices, or None, not {given!r:.80}")
+    modes: list[list[str] | None] = []
+    for n, names in enumerate(given):
+        if isinstance(names, str) or not (names is None or np.iterable(names)):
+            raise InvalidArgument(f"labels: give mode {n} a list of names, or None, not {names!r:.80}")
+        modes.append(None if names is None else [_label(name, f"label {i} of mode {n}") for i, name in enumerate(names)])
+    return modes
+
+
+def is_table(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__")
 
 
@@ -248,19 +411,19 @@ def _columns(modes: Any, value: Any, values: Any, labels: Any) -> dict[str, Any]
     """What `modes` and `value` say of a table."""
     if values is not None or labels is not None:
         raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
-    modes = _listed(modes)
+    modes = names_of("modes", modes)
     if not modes:
         raise InvalidArgument("modes: name the columns of the table that become modes")
     return {"modes": modes, "value": value}
 
 
-def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels: Any) -> tuple:
+def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels: Any, dense: bool) -> tuple:
     """Coordinates, values and labels, and the shape."""
+    _refuse_other(source)
     if modes is not None or value is not None:
         raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
-    columns, numbers, shape = _entries(source, values, shape)
-    labels = None if labels is None else [_listed(names) for names in labels]
-    return columns, numbers, labels, shape
+    columns, numbers, shape = _entries(source, values, lengths_of(shape), dense)
+    return columns, numbers, labels_of(labels), shape
 
 
 def _warn(notes: Sequence[str]) -> list[str]:
@@ -285,7 +448,8 @@ def tensor(
     modes: Sequence[str] | None = None,
     value: str | None = None,
     mode_names: Sequence[str] | None = None,
-    labels: Sequence[Sequence[str] | None] | None = None,
+    labels: Sequence[Sequence[Any] | None] | None = None,
+    dense: bool = False,
     missing: str | None = None,
     duplicates: str = "sum",
     memory: Size | None = None,
@@ -294,25 +458,26 @@ def tensor(
     progress: Progress = False,
 ) -> Tensor:
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
-    and their values, all 1 without; or a sparse array of scipy, sparse or pyttb. Arrays are read where they lie.
-    `labels` has per mode a name for each index, or None.
+    and their `values`, or one number for all of them; a sparse array of scipy, sparse or pyttb; or with `dense=True` an
+    array of which the cells other than 0 become entries. Coordinates are read where they lie. `labels` has per mode a
+    name for each index, or None.
 
     Or a table that offers an Arrow C stream, such as one of pyarrow, polars, DuckDB or pandas: the columns `modes` become
     modes, whole numbers as indices and strings as labels, and the column `value` holds the values. As in tables of text
     a mode may be `when:day` or `price:bins=20`, and `missing` says what becomes of rows with nulls.
     """
     words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "devices": devices,
-             "shape": _listed(shape), "mode_names": _listed(mode_names)}
-    if _is_table(coords):
+             "shape": lengths_of(shape), "mode_names": names_of("mode_names", mode_names)}
+    if is_table(coords) and not dense:
         words |= _columns(modes, value, values, labels) | {"missing": missing}
         with interrupts_of_source(), callback_of(progress) as shown:
             handle, notes = _blco.pack_table(coords, words, shown)
         _warn(notes)
         return Tensor(handle)
     _refuse({"missing": missing}, "tables")
-    columns, numbers, labels, shape = _arrays(coords, values, shape, modes, value, labels)
+    columns, numbers, names, lengths = _arrays(coords, values, shape, modes, value, labels, dense)
     with callback_of(progress) as shown:
-        return Tensor(_blco.make_tensor(columns, numbers, labels, words | {"shape": _listed(shape)}, shown))
+        return Tensor(_blco.make_tensor(columns, numbers, names, words | {"shape": lengths}, shown))
 
 
 def ingest(
@@ -324,7 +489,8 @@ def ingest(
     value: str | None = None,
     shape: Sequence[int] | None = None,
     mode_names: Sequence[str] | None = None,
-    labels: Sequence[Sequence[str] | None] | Mapping[str | int, Path] | None = None,
+    labels: Sequence[Sequence[Any] | None] | Mapping[str | int, Path] | None = None,
+    dense: bool = False,
     labels_from: Path | None = None,
     skip_unknown: bool | None = None,
     separator: str | None = None,
@@ -356,13 +522,12 @@ def ingest(
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
     of_text = {"separator": separator, "quotes": quotes, "index_base": index_base, "skip_lines": skip_lines,
-               "null": [null] if isinstance(null, str) else _listed(null),
-               "columns": [columns] if isinstance(columns, str) else _listed(columns)}
+               "null": names_of("null", null), "columns": names_of("columns", columns)}
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
-             "devices": devices, "tmp": tmp, "shape": _listed(shape),
-             "mode_names": _listed(mode_names)} | _compression(compression)
+             "devices": devices, "tmp": tmp, "shape": lengths_of(shape),
+             "mode_names": names_of("mode_names", mode_names)} | _compression(compression)
     if files is not None and mode_names is not None:
         names = list(mode_names)
         files = {names[mode] if isinstance(mode, int) and mode < len(names) else mode: file
@@ -377,18 +542,19 @@ def ingest(
     if has_paths:
         if values is not None or (labels is not None and files is None):
             raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
-        words |= of_text | of_tables | {"modes": _listed(modes), "value": value}
+        words |= of_text | of_tables | {"modes": names_of("modes", modes), "value": value}
         with callback_of(progress) as shown:
             report = _blco.ingest_paths(list(paths), output, words, shown)
-    elif _is_table(source):
+    elif is_table(source) and not dense:
         _refuse(of_text, "files of text")
         words |= of_tables | _columns(modes, value, values, None if files else labels)
         with interrupts_of_source(), callback_of(progress) as shown:
             report = _blco.ingest_table(source, output, words, shown)
     else:
         _refuse(of_text | of_tables, "files of text and tables")
-        columns, numbers, names, shape = _arrays(source, values, shape, modes, value, None if files else labels)
+        arrays = _arrays(source, values, shape, modes, value, None if files else labels, dense)
+        columns, numbers, names, lengths = arrays
         with callback_of(progress) as shown:
-            report = _blco.ingest_arrays(columns, numbers, names, output, words | {"shape": _listed(shape)}, shown)
+            report = _blco.ingest_arrays(columns, numbers, names, output, words | {"shape": lengths}, shown)
     report["notes"] = _warn(report["notes"])
     return Tensor(_blco.open(output), output, report)
