@@ -41,6 +41,28 @@ case $step in
     "$cxx" $flags -std=c++20 "$consumer/main.cpp" -o "$work/$step/consumer" $(pkg-config --cflags --libs blco)
     "$work/$step/consumer" "$work/$step"
     ;;
+  readme)
+    # The block of C++ in README, with what it leaves to its reader.
+    fresh "$work/$step"
+    block() { awk '/^```cpp/ { inside = 1; next } /^```/ { inside = 0 } inside' "$tree/README.md"; }
+    {
+      block | grep '^#include'
+      cat <<EOF
+#include <cstdio>
+static bool stop_button = false;
+static void use(std::uint64_t row, double value) { std::printf("item %d %d\n", static_cast<int>(row), value > 0); }
+int main() {
+EOF
+      block | grep -v '^#include' | sed '/^std::vector<double> count;/a for (std::uint32_t i = 0; i < 600; ++i) {\
+        user.push_back(i % 30); item.push_back(i % 7); day.push_back(i % 5); count.push_back(1 + i % 3); }'
+      echo '}'
+    } >"$work/$step/readme.cpp"
+    # shellcheck disable=SC2046,SC2086
+    "$cxx" $flags -std=c++20 "$work/$step/readme.cpp" -o "$work/$step/readme" $(pkg-config --cflags --libs blco)
+    cd "$work/$step"
+    [ "$(./readme | grep -c '^item [0-6] [01]$')" = 3 ] || fail "README's program names no three items"
+    [ -s model.h5 ] || fail "README's program saved no model"
+    ;;
   headers)
     # All that are public, and each by itself, with nothing but the prefix to look in.
     expected=$(cd "$tree" && ls engine/include/blco/*.hpp blco/arrow_abi.hpp blco/duplicate_policy.hpp blco/error.hpp blco/input_reading.hpp blco/kernel_choice.hpp blco/labels.hpp blco/loss.hpp blco/row_constraint.hpp | xargs -n1 basename | sort)

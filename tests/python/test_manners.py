@@ -230,6 +230,20 @@ def test_the_interpreter_may_end_while_a_daemon_thread_fits():
     assert (ended.returncode, ended.stdout) == (0, "ends\n"), ended.stderr
 
 
+WITHIN_ANOTHER = """
+import _xxsubinterpreters as interpreters
+interpreters.run_string(interpreters.create(), "import blco")
+print("imported")
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="NumPy refuses interpreters within others from 3.12 on")
+def test_an_interpreter_within_another_may_import_it():
+    done = run_script(WITHIN_ANOTHER)
+
+    assert (done.returncode, done.stdout) == (0, "imported\n"), done.stderr
+
+
 def test_a_star_keeps_what_python_calls_open():
     star = run_script("from blco import *; print(open.__module__.strip('_'), CPD.__name__, tensor.__module__)")
 

@@ -86,6 +86,12 @@ def test_commands_print_what_the_page_shows(folder, page):
         assert_shows(run.stdout, shown, command)
 
 
+def test_the_test_that_contributing_shows_is_one_of_the_suite():
+    shown, = ("\n".join(lines) for language, lines in blocks("CONTRIBUTING.md") if language == "cpp")
+
+    assert shown in (ROOT / "tests/kernels/test_row_solver.cpp").read_text()
+
+
 def test_python_prints_what_readme_shows(folder, monkeypatch):
     monkeypatch.chdir(folder)
     random = np.random.default_rng(1)

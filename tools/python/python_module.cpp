@@ -12,6 +12,7 @@ void blco::python::RunningJobs::end() {
   constexpr auto pause = std::chrono::milliseconds(5);
   constexpr int most_pauses = 2000;
   must_end_ = true;
+  if (count_ == 0) return;  // the lock of an interpreter within another is not to be had again at the end of both
   const nanobind::gil_scoped_release unlocked;
   for (int pauses = 0; count_ > 0 && pauses < most_pauses; ++pauses) std::this_thread::sleep_for(pause);
 }
