@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arrays import columns_of, parts_of
 from ._errors import InvalidArgument
-from ._tensor import Tensor, columns_of, is_table, parts_of
+from ._tensor import Tensor, is_table
 
 if TYPE_CHECKING:
     from ._model import Model

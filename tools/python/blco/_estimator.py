@@ -9,12 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _blco
+from ._arrays import cells_of_dense
 from ._errors import InvalidArgument
 from ._fit import Loss, Method, Modes, Precision, fit_cpd
 from ._guest import Guest, NotFitted, validate_data
 from ._model import Model
 from ._progress import Progress
-from ._tensor import Path, Size, Tensor, cells_of_dense, tensor
+from ._tensor import Tensor, tensor
+from ._words import Path, Size
 
 # Of the parameters: what is not an option of fit_cpd, and what is for the fit alone and not for new rows.
 _OWN = {"rank", "mode"}

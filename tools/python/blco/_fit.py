@@ -14,7 +14,8 @@ from ._errors import InvalidArgument, OutOfMemory
 from ._model import FittedModel, Model, TuckerModel, matrices_of, number_of_mode
 from ._peers import peers_of
 from ._progress import Progress, callback_of
-from ._tensor import Path, Size, Tensor, handle_of, refuse_inputs, size_in_bytes, whole
+from ._tensor import Tensor, handle_of
+from ._words import Path, Size, refuse_inputs, size_in_bytes, whole
 
 Modes = bool | str | int | Sequence[str | int]
 Method = Literal["als", "apr", "gcp", "complete"]

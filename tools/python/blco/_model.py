@@ -16,11 +16,10 @@ from ._errors import InvalidArgument
 from ._progress import Progress, callback_of
 from ._cells import coordinates_in
 from ._plot import draw
-from ._tensor import (
+from ._tensor import Tensor, handle_of
+from ._words import (
     Path,
     Size,
-    Tensor,
-    handle_of,
     html_table,
     labels_of,
     names_of,

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
-import html
 import math
-import operator
 import os
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,200 +11,23 @@ from typing import Any
 import numpy as np
 
 from . import _arrow, _blco
-from ._errors import InvalidArgument, with_keywords, words_of
+from ._arrays import entries_of, refuse_other
+from ._errors import InvalidArgument, with_keywords
 from ._progress import Progress, callback_of, interrupts_of_source
-
-Path = str | os.PathLike
-Size = int | str
-
-_UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "kb": 10**3, "m": 2**20, "mib": 2**20, "mb": 10**6,
-          "g": 2**30, "gib": 2**30, "gb": 10**9, "t": 2**40, "tib": 2**40, "tb": 10**12}
-
-
-def whole(name: str, number: Any, least: int = 0) -> int:
-    """A whole number, of Python or NumPy."""
-    try:
-        value = operator.index(number)
-    except TypeError:
-        raise InvalidArgument(f"{name}: {number!r} is not a whole number") from None
-    if value < least:
-        raise InvalidArgument(f"{name}: {value} is below {least}")
-    return value
-
-
-def size_in_bytes(size: Size | None) -> int | None:
-    """Bytes of a number or of a text such as "2GiB"."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", size.lower()) if isinstance(size, str) else None
-    if found is not None and found[2] in _UNITS:
-        return int(float(found[1]) * _UNITS[found[2]])
-    if size is None or (not isinstance(size, str) and hasattr(size, "__index__")):
-        return None if size is None else whole("memory", size)
-    raise InvalidArgument(f"{size!r} is not a size, such as '512MiB', '2GiB' or a number of bytes")
-
-
-def _compression(word: str | None) -> dict[str, int]:
-    """The library's options for a word of --compression."""
-    if word is None or word == "auto":
-        return {}
-    known = {"none": (0, 0), "fast": (3, 10), "small": (12, 0)} | {f"zstd:{n}": (n, 10) for n in range(1, 20)}
-    if word not in known:
-        choices = "none, auto, fast, small and zstd:N with N from 1 to 19"
-        raise InvalidArgument(f"compression: {word!r} is none of {choices}")
-    return dict(zip(("zstd_level", "zstd_saving_percent"), known[word]))
-
-
-def warn_of_lost(kind: str, mode_names: Sequence[str], labels: Sequence[Any]) -> None:
-    """What a kind of others does not hold."""
-    has_names = any(name != f"mode{n}" for n, name in enumerate(mode_names))
-    lost = ["labels"] * any(names is not None for names in labels) + ["names of modes"] * has_names
-    if lost:
-        warnings.warn(f"{kind} has no {' and no '.join(lost)}; keep those of this object beside it", stacklevel=3)
-
-
-def _is_path(source: Any) -> bool:
-    return isinstance(source, (str, os.PathLike))
-
-
-def refuse_inputs(output: Path | None, *inputs: Any) -> None:
-    """An output that is also an input would take its place."""
-    for source in filter(_is_path, inputs):
-        file = source if os.path.exists(source) else os.fspath(source).split(":/")[0]
-        if output is not None and os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
-            raise InvalidArgument(f"the output {os.fspath(output)} is also an input; choose another name")
-
-
-def _unmasked(array: Any) -> np.ndarray:
-    if np.ma.is_masked(array):
-        raise InvalidArgument("the array has masked entries; leave them out, as with array.compressed()")
-    return np.asarray(array)
-
-
-def _column(array: Any, what: str) -> np.ndarray:
-    """Indices as the library reads them: as they lie, unless their type is a narrower one."""
-    try:
-        array = _unmasked(array)
-    except ValueError as error:
-        raise InvalidArgument(f"{what} are not an array: {words_of(error)}") from None
-    if array.dtype.kind not in "iu":
-        raise InvalidArgument(f"{what} have the type {array.dtype}; give integers")
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if not array.flags.aligned:  # a field of packed records
-        array = array.copy()
-    return array if array.dtype.itemsize >= 4 else array.astype(np.int64)
-
-
-def _values(array: Any) -> np.ndarray:
-    try:
-        array = _unmasked(array)
-    except ValueError as error:
-        raise InvalidArgument(f"the values are not an array: {words_of(error)}") from None
-    if array.dtype.kind not in "iufb":
-        raise InvalidArgument(f"the values have the type {array.dtype}; give real numbers")
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise InvalidArgument(f"the values have {array.ndim} dimensions; give one number per entry")
-    return array
-
-
-def _are_columns(coords: Any) -> bool:
-    """A list of one array per mode, as opposed to one of rows."""
-    rows = (list, tuple, int)
-    return (isinstance(coords, (list, tuple)) and len(coords) > 0
-            and not any(isinstance(part, rows) for part in coords) and all(np.ndim(part) == 1 for part in coords))
-
-
-def parts_of(cells: Any) -> list[Any]:
-    """One array per mode, whatever is in it."""
-    if _are_columns(cells):
-        return list(cells)
-    try:
-        matrix = np.asarray(cells)
-        if matrix.dtype.kind in "US" and isinstance(cells, (list, tuple)):  # numbers stay numbers beside texts
-            matrix = np.array(cells, dtype=object)
-            return [np.array(column.tolist()) for column in matrix.T]
-    except ValueError as error:
-        raise InvalidArgument(f"the cells are not an array: {words_of(error)}") from None
-    return list(matrix.T) if matrix.ndim == 2 else [matrix]
-
-
-def columns_of(coords: Any) -> list[np.ndarray]:
-    """One array of indices per mode, of a matrix with a row per entry or of a sequence of arrays."""
-    if _are_columns(coords):
-        return [_column(part, f"the coordinates of mode {n}") for n, part in enumerate(coords)]
-    matrix = _column(coords, "the coordinates")
-    if matrix.ndim != 2:
-        raise InvalidArgument(
-            f"the coordinates have {matrix.ndim} dimensions; give a matrix with a row per entry, or a list of one "
-            "array per mode"
-        )
-    return list(matrix.T)
-
-
-def _refuse_other(source: Any) -> None:
-    """What is neither arrays nor a table, but looks like something that can be made one."""
-    kind = type(source).__name__
-    remedy = None
-    if _is_path(source):
-        kind, remedy = repr(source), "a path: `blco.ingest` reads files, and `blco.open` opens a container"
-    elif isinstance(source, Mapping) and not hasattr(source, "tocoo"):
-        remedy = "no table: make one of it, such as pandas.DataFrame(...)"
-    elif hasattr(source, "collect"):  # a LazyFrame of polars
-        remedy = "a query: give what its collect() returns"
-    elif hasattr(source, "scanner"):  # a dataset of pyarrow
-        remedy = "read by a scanner: give its scanner(columns=[...]).to_reader()"
-    elif hasattr(source, "__next__") or isinstance(source, (set, frozenset)):
-        remedy = "no array: give a list of it"
-    if remedy is not None:
-        raise InvalidArgument(f"{kind} is {remedy}")
-
-
-def cells_of_dense(array: Any) -> tuple[list[np.ndarray], np.ndarray, list[int]]:
-    """Columns of coordinates, values and shape of the cells of a dense array that are not 0."""
-    array = _unmasked(array)
-    if array.dtype.kind not in "iufb" or array.ndim == 0:
-        raise InvalidArgument(f"the array has {array.ndim} dimensions of the type {array.dtype}; give real numbers")
-    cells = np.nonzero(array)
-    return list(cells), _values(array[cells]), list(array.shape)
-
-
-def _entries(source: Any, values: Any, shape: Any, dense: bool) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
-    """Columns of coordinates, values and shape of arrays, or of a sparse array of scipy, sparse or pyttb."""
-    found = None
-    if hasattr(source, "tocoo") or hasattr(source, "to_coo"):  # scipy, and formats of sparse
-        source = source.tocoo() if hasattr(source, "tocoo") else source.to_coo()
-    if hasattr(source, "subs") and hasattr(source, "vals"):  # pyttb
-        found = source.subs, source.vals
-    elif hasattr(source, "coords") and hasattr(source, "data") and hasattr(source, "shape"):
-        found = tuple(source.coords), source.data
-    elif hasattr(source, "row") and hasattr(source, "col"):  # a matrix of an older scipy
-        found = (source.row, source.col), source.data
-    if found is not None:
-        fill = getattr(source, "fill_value", 0)
-        if fill != 0:
-            raise InvalidArgument(
-                f"the sparse array has the fill value {fill}, but absent cells of a tensor are 0: subtract {fill} from "
-                "the array, or give its coordinates and values"
-            )
-        if values is not None:
-            raise InvalidArgument("`values` goes with arrays of coordinates; a sparse array has its own")
-        shape = lengths_of(source.shape) if shape is None else shape
-        source, values = found
-    elif dense:
-        if values is not None or shape is not None:
-            raise InvalidArgument("`values` and `shape` go with coordinates; a dense array has its own")
-        return cells_of_dense(source)
-    elif values is None:
-        raise InvalidArgument(
-            "an array without `values` may be coordinates, a row per entry, or a dense array: give their `values`, 1 for "
-            "entries that only occur, or `dense=True`"
-        )
-    columns = columns_of(source)
-    if np.ndim(values) == 0 and columns:
-        values = None if values == 1 else np.full(len(columns[0]), values)
-    return columns, None if values is None else _values(values), shape
+from ._words import (
+    Path,
+    Size,
+    compression_of,
+    html_table,
+    is_path,
+    labels_of,
+    lengths_of,
+    names_of,
+    refuse_inputs,
+    size_in_bytes,
+    warn_of_lost,
+    whole,
+)
 
 
 class Tensor:
@@ -339,13 +158,6 @@ class Tensor:
         return html_table(self._summary(), ("mode", "length"), modes)
 
 
-def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """For notebooks."""
-    lines = [(head, "th"), *((row, "td") for row in rows)]
-    cells = ("".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) for texts, tag in lines)
-    return f"<p>{html.escape(title)}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
-
-
 def _of_coo(coords: np.ndarray, values: np.ndarray, shape: Any, mode_names: Any, labels: Any) -> Tensor:
     return tensor(coords, values, shape, mode_names=mode_names, labels=labels)
 
@@ -359,48 +171,6 @@ def handle_of(tensor: Tensor) -> _blco.Tensor:
 def open(path: Path) -> Tensor:
     """Opens a container."""
     return Tensor(_blco.open(os.fspath(path)), path)
-
-
-def names_of(name: str, given: Any) -> list | None:
-    """A list of names; a text has commas between them, as in the programs."""
-    if isinstance(given, str):
-        return given.split(",")
-    if given is None or np.iterable(given):
-        return None if given is None else list(given)
-    raise InvalidArgument(f"{name}: {given!r} is not a list of names")
-
-
-def lengths_of(given: Any) -> list[int] | None:
-    """The lengths of a shape."""
-    if isinstance(given, str) or not (given is None or np.iterable(given)):
-        raise InvalidArgument(f"shape: {given!r} is not a list of lengths, such as (3, 4, 5)")
-    return None if given is None else [whole("shape", length) for length in given]
-
-
-def _label(label: Any, place: str) -> str:
-    if isinstance(label, (int, np.integer, datetime.date)):
-        return str(label)
-    if not isinstance(label, str):
-        raise InvalidArgument(f"{place} is {label!r}; give a text")
-    try:
-        label.encode()
-    except UnicodeEncodeError:
-        raise InvalidArgument(f"{place}, {label!r}, is not valid Unicode") from None
-    return str(label)
-
-
-def labels_of(given: Any) -> list[list[str] | None] | None:
-    """Per mode the names of its indices, or None."""
-    if given is None:
-        return None
-    if isinstance(given, (str, Mapping)) or not np.iterable(given):
-        raise InvalidArgument(f"labels: give a list per mode of names for its indices, or None, not {given!r:.80}")
-    modes: list[list[str] | None] = []
-    for n, names in enumerate(given):
-        if isinstance(names, str) or not (names is None or np.iterable(names)):
-            raise InvalidArgument(f"labels: give mode {n} a list of names, or None, not {names!r:.80}")
-        modes.append(None if names is None else [_label(name, f"label {i} of mode {n}") for i, name in enumerate(names)])
-    return modes
 
 
 def is_table(source: Any) -> bool:
@@ -419,10 +189,10 @@ def _columns(modes: Any, value: Any, values: Any, labels: Any) -> dict[str, Any]
 
 def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels: Any, dense: bool) -> tuple:
     """Coordinates, values and labels, and the shape."""
-    _refuse_other(source)
+    refuse_other(source)
     if modes is not None or value is not None:
         raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
-    columns, numbers, shape = _entries(source, values, lengths_of(shape), dense)
+    columns, numbers, shape = entries_of(source, values, lengths_of(shape), dense)
     return columns, numbers, labels_of(labels), shape
 
 
@@ -519,7 +289,7 @@ def ingest(
     `Tensor.report` says what was read. What the input may mean otherwise than it was taken is a warning, and stands in
     its `notes`.
     """
-    paths = [source] if _is_path(source) else source
+    paths = [source] if is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
     of_text = {"separator": separator, "quotes": quotes, "index_base": index_base, "skip_lines": skip_lines,
                "null": names_of("null", null), "columns": names_of("columns", columns)}
@@ -527,13 +297,13 @@ def ingest(
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "devices": devices, "tmp": tmp, "shape": lengths_of(shape),
-             "mode_names": names_of("mode_names", mode_names)} | _compression(compression)
+             "mode_names": names_of("mode_names", mode_names)} | compression_of(compression)
     if files is not None and mode_names is not None:
         names = list(mode_names)
         files = {names[mode] if isinstance(mode, int) and mode < len(names) else mode: file
                  for mode, file in files.items()}
         words["labels"] = files
-    has_paths = isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths))
+    has_paths = isinstance(paths, (list, tuple)) and paths and all(map(is_path, paths))
     for written in (output, held_out_to):
         refuse_inputs(written, *(paths if has_paths else ()), *(files or {}).values())
     if has_paths and all(map(_arrow.is_parquet, paths)):
