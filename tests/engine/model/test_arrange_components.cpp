@@ -37,6 +37,11 @@ CpdModel random_model(const std::vector<std::uint64_t>& shape, std::size_t rank,
   for (const std::uint64_t length : shape) {
     std::vector<double>& factor = factors.emplace_back(static_cast<std::size_t>(length) * rank);
     for (double& number : factor) number = normal(random);
+    for (std::size_t r = 0; r < rank; ++r) {  // as a fit leaves them, whose weights are norms
+      double squares = 0;
+      for (std::size_t at = r; at < factor.size(); at += rank) squares += factor[at] * factor[at];
+      for (std::size_t at = r; at < factor.size(); at += rank) factor[at] /= std::sqrt(squares);
+    }
   }
   return small_model(std::move(weights), std::move(factors));
 }
@@ -82,15 +87,15 @@ std::vector<std::vector<double>> best_of_all_flips(const CpdModel& model, std::s
 }
 
 TEST(ArrangeComponents, SortsByWeightAndFlipsTwoColumns) {
-  // Component 1 has negative dominant entries in the last two modes.
-  CpdModel model = small_model({1, 5, 5}, {{1, 2, 3, 10, 20, 30}, {1, -2, 3, 0, 1, 0}, {1, -4, 3, 0, 3, 0}});
+  // Components 1 and 2 have the same norm; component 1 has negative dominant entries in the last two modes.
+  CpdModel model = small_model({1, 5, 5}, {{1, 2, 20, 10, 20, 2}, {1, -2, 1, 0, 1, 2}, {1, -4, 3, 0, 3, 4}});
 
   arrange_components(model);
 
   EXPECT_THAT(model.weights, ElementsAre(5, 5, 1));
-  EXPECT_THAT(model.factors[0], ElementsAre(2, 3, 1, 20, 30, 10));
-  EXPECT_THAT(model.factors[1], ElementsAre(2, 3, 1, -1, 0, 0));
-  EXPECT_THAT(model.factors[2], ElementsAre(4, 3, 1, -3, 0, 0));
+  EXPECT_THAT(model.factors[0], ElementsAre(2, 20, 1, 20, 2, 10));
+  EXPECT_THAT(model.factors[1], ElementsAre(2, 1, 1, -1, 2, 0));
+  EXPECT_THAT(model.factors[2], ElementsAre(4, 3, 1, -3, 4, 0));
 }
 
 TEST(ArrangeComponents, LeavesTheColumnNegativeThatHasNoClearDirection) {
