@@ -64,7 +64,8 @@ struct KeyedMode {
   std::uint64_t new_labels = 0;   // labels of this input's keys, without those that were known before
   std::uint64_t wanted_bins = 0;  // 0: its keys are not numbers in bins
   std::uint64_t bins = 0;
-  bool has_keys = true;  // its fields are keys as they are
+  bool has_keys = true;   // its fields are keys as they are
+  bool is_local = false;  // its times are those of the clocks of their zones, not of UTC
 };
 
 class CoordinateReader {

@@ -92,6 +92,9 @@ InputReading decide_reading(const std::vector<std::string>& names, const std::ve
       if (is_known && at < known.columns.size()) reading.columns[n] = known.columns[at];
     }
   }
+  for (std::size_t n = 0; n < keyed.size(); ++n) {
+    if (keyed[n].is_local && !is_local(reading.columns[n])) reading.columns[n] += local_ending;
+  }
   if (reading.columns == names) reading.columns.clear();
   return reading;
 }

@@ -71,7 +71,10 @@ ArrowType timestamp_type(std::string_view format) {
     }
     type.per_day *= 1000;
   }
-  if (format.size() > 4) type.name.append(", tz=").append(format.substr(4));
+  if (format.size() > 4) {
+    type.zone = format.substr(4);
+    type.name.append(", tz=").append(type.zone);
+  }
   type.name += ']';
   return type;
 }
@@ -134,6 +137,38 @@ std::string digits_of(Number number) {
   return {digits.data(), end.ptr};
 }
 
+ArrowType type_of_format(std::string_view format) {
+  const auto known = std::ranges::find(formats, format, &NamedFormat::format);
+  if (known != formats.end()) return {known->storage, std::string(known->name), known->per_day};
+  if (format.starts_with("ts") && format.size() >= 4) return timestamp_type(format);
+  if (format.starts_with("d:")) return decimal_type(format);
+  return {.storage = none, .name = quoted_for_message(format)};
+}
+
+// From the metadata of a field: a count, then keys and values, each behind its length.
+std::string extension_of(const char* metadata) {
+  if (metadata == nullptr) return "";
+  const auto take_number = [&metadata] {
+    std::int32_t number = 0;
+    std::memcpy(&number, metadata, sizeof(number));
+    metadata += sizeof(number);
+    return number;
+  };
+  const auto take_text = [&] {
+    const std::int32_t length = take_number();
+    if (length < 0) fail_damaged("the length of its metadata is wrong");
+    const std::string_view text(metadata, static_cast<std::size_t>(length));
+    metadata += length;
+    return text;
+  };
+  for (std::int32_t pairs = take_number(); pairs > 0; --pairs) {
+    const std::string_view key = take_text();
+    const std::string_view value = take_text();
+    if (key == "ARROW:extension:name") return std::string(value);
+  }
+  return "";
+}
+
 }  // namespace
 
 HalfFloat::operator double() const {
@@ -147,12 +182,10 @@ HalfFloat::operator double() const {
 }
 
 ArrowType arrow_type_of(const ArrowSchema& schema) {
-  const std::string_view format = schema.format;
-  const auto known = std::ranges::find(formats, format, &NamedFormat::format);
-  if (known != formats.end()) return {known->storage, std::string(known->name), known->per_day, 0};
-  if (format.starts_with("ts") && format.size() >= 4) return timestamp_type(format);
-  if (format.starts_with("d:")) return decimal_type(format);
-  return {.storage = none, .name = quoted_for_message(format)};
+  ArrowType type = type_of_format(schema.format);
+  type.extension = extension_of(schema.metadata);
+  if (!type.extension.empty()) type.name = type.extension + ", stored as " + type.name;
+  return type;
 }
 
 ArrowCells::ArrowCells(const ArrowArray& array, const ArrowType& type, std::int64_t skip, std::int64_t count)

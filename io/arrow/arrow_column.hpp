@@ -42,6 +42,8 @@ struct ArrowType {
   std::string name = {};                      // as messages show it: "timestamp[us, tz=UTC]"
   std::int64_t per_day = 0;                   // of a date or time, whose numbers count so many parts of a day; else 0
   int scale = 0;                              // of decimals: digits behind the point
+  std::string zone = {};                      // of times that count from 1970 in UTC; empty: by an unknown clock
+  std::string extension = {};                 // the name of a type that is stored as this one; empty: none
 
   bool is_time() const { return per_day != 0; }
   bool is_text() const { return storage >= ArrowStorage::text; }

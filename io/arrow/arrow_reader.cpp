@@ -104,20 +104,24 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     const TableOptions& options = modes().options();
     form_ = make_csv_form(header, options.columns, options.dialect.decimal, options.missing, "the table");
     column_of_.resize(static_cast<std::size_t>(form_.order));
-    std::vector<bool> is_index(column_of_.size());
     for (std::size_t i = 0; i < form_.roles.size(); ++i) {
       if (form_.roles[i] == CsvForm::unused) continue;
       ChosenColumn column(*schema.children[i], i, form_.roles[i]);
       for_each_mode(column, [&](std::size_t mode) {
         column.check_type(&form_.readings[mode]);
         column_of_[mode] = columns_.size();
-        is_index[mode] = !form_.readings[mode].is_computed() && column.type.is_integer() && !column.has_dictionary();
-        column.is_index = column.is_index || is_index[mode];
+        column.is_index = column.is_index || form_.readings[mode].is_index();
       });
       if (column.role == CsvForm::value) column.check_type(nullptr);
       columns_.push_back(std::move(column));
     }
-    form_.readings = modes().make(form_, is_index);
+    form_.readings = modes().make(form_);
+    for (ChosenColumn& column : columns_) {
+      for_each_mode(column, [&](std::size_t mode) {
+        const FieldReading& reading = form_.readings[mode].reading;
+        if (reading.kind == FieldReading::Kind::time && !reading.is_utc) column.find_zone();
+      });
+    }
   }
 
   void for_each_mode(const ChosenColumn& column, const std::function<void(std::size_t)>& visit) const {
@@ -127,7 +131,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
   }
 
   const ChosenColumn& column_of(std::size_t mode) const { return columns_[column_of_[mode]]; }
-  bool is_index(std::size_t mode) const { return column_of(mode).is_index && !form_.readings[mode].is_computed(); }
+  bool is_index(std::size_t mode) const { return form_.readings[mode].is_index(); }
 
   bool next_batch() {
     // Only dictionaries are compared with those of the batch before.
@@ -150,7 +154,9 @@ class ArrowReader final : public TableReader<CoordinateReader> {
         for_each_mode(column, [&](std::size_t mode) {
           CodeNumbers& numbers = code_numbers_[mode];
           numbers.reset(column.list_size);
-          if (!column.type.is_text() || form_.readings[mode].is_computed()) return;
+          if (form_.readings[mode].is_computed()) return;
+          if (column.is_ordered && modes().options().numbers_new_keys) number_all_listed(mode, column);
+          if (!column.type.is_text()) return;
           if (column.list_size / listed_per_row <= static_cast<std::uint64_t>(array.length)) {
             numbers.find_known(column, modes()[mode].dictionary(), executor_);
           }
@@ -350,6 +356,17 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     if (auto why = number_cell(mode, column, at, number)) return why;
     numbers.set(at, number);
     return std::nullopt;
+  }
+
+  // The keys of an ordered dictionary get numbers in its order, whether a row has them or not: grades, or months.
+  void number_all_listed(std::size_t mode, const ChosenColumn& column) {
+    for (std::size_t i = 0; i < column.list_size; ++i) {
+      std::uint32_t number = 0;
+      if (!column.is_gap.empty() && column.is_gap[i] != 0) continue;
+      if (const auto why = number_cell(mode, column, i, number)) {
+        throw Error(ErrorKind::invalid_argument, "the dictionary's entry " + std::to_string(i) + *why);
+      }
+    }
   }
 
   // Of the text or number of a cell. Returns why it is refused.

@@ -38,6 +38,7 @@ ChosenColumn::ChosenColumn(const ArrowSchema& schema, std::size_t place, int mea
       type(arrow_type_of(schema.dictionary != nullptr ? *schema.dictionary : schema)),
       role(meaning) {
   if (schema.dictionary == nullptr) return;
+  is_ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
   codes = arrow_type_of(schema);
   if (schema.dictionary->dictionary != nullptr) {
     refuse("column " + quoted_for_message(name) + " is a dictionary of dictionaries; cast it to what these list");
@@ -64,17 +65,31 @@ void ChosenColumn::check_type(const ComputedForm* reading) const {
     if (!type.is_time() && !type.is_text() && !is_since_1970) {
       wanted = "a mode of times takes timestamps, dates, strings, or numbers since 1970: cast it to one of them";
     }
+  } else if (reading->is_index()) {
+    if (!type.is_integer() || has_dictionary()) wanted = "indices are whole numbers: cast it to int64, or leave out :index";
   } else if (reading->is_computed()) {
     if (!type.is_number() && !type.is_text()) wanted = "bins are of numbers: cast it to float64";
   } else if (!type.is_integer() && !type.is_text() && !is_flag) {
-    wanted = "a mode takes whole numbers, as indices, or strings, as labels: cast it to one of them";
+    wanted = "a mode takes whole numbers or strings: cast it to one of them";
     if (type.is_time()) wanted += ", or name a unit of time, such as " + name + ":day";
     if (type.is_number()) wanted += ", or ask for bins, such as " + name + ":bins=10";
   }
   if (type.name.starts_with("decimal") && !type.is_number()) {
     wanted = "only decimals of 128 bits are read: cast it to decimal128 or float64";
   }
+  if (!type.extension.empty() && !type.is_text() && type.extension != "arrow.bool8") {
+    wanted = "what it stores is read only where the type itself is known: cast it to strings, numbers or timestamps";
+  }
   if (!wanted.empty()) refuse("column " + quoted_for_message(name) + " has the type " + type.name + "; " + wanted);
+}
+
+void ChosenColumn::find_zone() {
+  if (type.zone.empty()) return;
+  try {
+    zone_.emplace(type.zone);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "column " + quoted_for_message(name) + ": " + error.what());
+  }
 }
 
 bool ChosenColumn::set(const ArrowArray& batch, const ArrowArray* before) {
@@ -130,7 +145,8 @@ bool ChosenColumn::is_gap_at(const ArrowCells& in, std::size_t cell) const {
 std::optional<std::string> ChosenColumn::find_word(std::size_t cell, const ComputedForm& form, std::uint64_t& word,
                                                    TimeSpan& times) const {
   if (type.is_time()) {
-    const std::int64_t seconds = keys().time(cell);
+    const std::int64_t moment = keys().time(cell);
+    const std::int64_t seconds = moment + (zone_ && !form.reading.is_utc ? zone_->offset_at(moment) : 0);
     if (seconds < min_time_seconds || seconds > max_time_seconds)
       return ": the time lies outside of the years 0001 to 9999; correct it, or remove the row";
     word = word_of_integer(time_unit_at(seconds, form.reading.unit));

@@ -9,6 +9,7 @@
 
 #include "io/arrow/arrow_column.hpp"
 #include "io/table/computed_field.hpp"
+#include "io/table/time_zone.hpp"
 
 namespace blco {
 
@@ -22,6 +23,7 @@ struct ChosenColumn {
   std::optional<ArrowType> codes;  // of a dictionary
   int role;                        // as CsvForm has it
   bool is_index = false;           // a mode takes its numbers as they are
+  bool is_ordered = false;         // all that the dictionary lists are keys, in its order
 
   // Of the batch at hand.
   ArrowCells cells;   // codes, where there is a dictionary
@@ -36,6 +38,10 @@ struct ChosenColumn {
 
   // Throws Error{invalid_argument} unless a mode with this reading can have such cells; null: the value.
   void check_type(const ComputedForm* reading) const;
+
+  // Looks for the zone of the times, where they have one, so that those count by the clock there. Throws
+  // Error{invalid_argument} if the machine does not have it.
+  void find_zone();
 
   // Takes the cells of a batch; the one before, null for the first, must be alive. Returns whether the dictionary is
   // another one. Throws Error{corrupt}, without a place, if the batch is none of the schema.
@@ -58,6 +64,8 @@ struct ChosenColumn {
 
  private:
   bool is_gap_at(const ArrowCells& in, std::size_t cell) const;
+
+  std::optional<TimeZone> zone_;
 };
 
 }  // namespace blco

@@ -1,6 +1,8 @@
 // Fields become words on the fast path; a refused one is read again for its message.
 #include "io/table/computed_field.hpp"
 
+#include <charconv>
+#include <system_error>
 #include <vector>
 
 #include "blco/option_name.hpp"
@@ -101,6 +103,16 @@ std::string explain_number(std::string_view field, const ComputedForm& form) {
          "; remove the row, or leave out " + option_name("columns.labels_from") + " to make new bins";
 }
 
+std::string explain_index(std::string_view field, const ComputedForm& form) {
+  const std::string shown = quoted_for_message(field);
+  if (!form.missing_key.empty() && field == form.missing_key) {
+    return shown + " is a key, which cannot go in the place of an index; leave such rows out with " +
+           option_name("columns.missing", "skip") + ", or leave out :index";
+  }
+  return shown + " is no index, a whole number from 0 to " + std::to_string(max_index) +
+         "; correct it, or leave out :index to take the fields as keys";
+}
+
 }  // namespace
 
 bool word_in_bins(double number, const ComputedForm& form, std::uint64_t& word) {
@@ -119,14 +131,20 @@ bool word_in_bins(double number, const ComputedForm& form, std::uint64_t& word) 
 bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word, TimeSpan* span) {
   if (!form.missing_key.empty() && field == form.missing_key) {
     word = missing_word;
-    return true;
+    return form.reading.kind != Kind::index;
   }
   const std::string_view text = trimmed(field);
   if (form.reading.kind == Kind::time) {
     std::int64_t number = 0;
-    if (parse_time_unit(text, form.reading.unit, number, span) != TimeFault::none) return false;
+    if (parse_time_unit(text, form.reading.unit, number, span, form.reading.is_utc) != TimeFault::none) return false;
     word = word_of_integer(number);
     return true;
+  }
+  if (form.reading.kind == Kind::index) {
+    std::uint32_t index = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), index);
+    word = word_of_integer(index);
+    return failure == std::errc() && end == text.data() + text.size() && index <= max_index;
   }
   double number = 0;
   if (parse_decimal(text, form.decimal, number) != TnsValueFault::none) {
@@ -140,6 +158,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
 std::string explain_refused_field(std::string_view field, const ComputedForm& form) {
   const std::string_view text = trimmed(field);
   if (text.empty()) return "is empty; fill it in, or remove the row";
+  if (form.reading.kind == Kind::index) return explain_index(field, form);
   return form.reading.kind == Kind::time ? explain_time(text, form.reading.unit) : explain_number(text, form);
 }
 

@@ -29,6 +29,9 @@ inline double number_of_word(std::uint64_t word) {
   return std::bit_cast<double>((word & word_sign_bit) != 0 ? word & ~word_sign_bit : ~word);
 }
 
+// Of a mode of indices in text; a mode has at most 2^32 - 2 numbers there, as it has of keys.
+inline constexpr std::uint32_t max_index = std::numeric_limits<std::uint32_t>::max() - 2;
+
 // Requires: not the largest integer.
 inline std::uint64_t word_of_integer(std::int64_t integer) {
   return static_cast<std::uint64_t>(integer) ^ word_sign_bit;
@@ -58,6 +61,7 @@ struct ComputedForm {
       false;  // of a number outside of known_bins the word is the number itself, which is that of no bin
 
   bool is_computed() const { return reading.kind != FieldReading::Kind::keys; }
+  bool is_index() const { return reading.kind == FieldReading::Kind::index; }
 };
 
 // Sets `word`; blanks around the field do not count. A time is taken into `span`. Returns false for a field that is

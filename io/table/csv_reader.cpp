@@ -127,6 +127,11 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     const std::vector<std::uint64_t> words = std::exchange(block.result.words[mode], {});
     const std::vector<CsvKey> keys = std::exchange(block.result.keys[mode], {});
     std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    if (is_final_index(mode)) {
+      std::ranges::transform(words, numbers.begin(),
+                             [](std::uint64_t word) { return static_cast<std::uint32_t>(integer_of_word(word)); });
+      return;
+    }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] != unnumbered) continue;
       if (!modes().options().numbers_new_keys) {
@@ -142,6 +147,11 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
       }
     }
     if (of_mode.counts_rows()) count_rows(block, mode);
+  }
+
+  // Whose coordinates are final at once.
+  bool is_final_index(std::size_t mode) const {
+    return modes()[mode].form().is_index() && !modes().options().numbers_new_keys;
   }
 
   static std::string_view text_of(const CsvKey& key, const Block& block) {
@@ -174,7 +184,7 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     for (std::size_t row = 0; row < batch.count(); ++row) {
       const std::uint32_t* const from = batch.narrow.data() + row * order;
       bool is_known = true;
-      for (std::size_t n = 0; n < order; ++n) is_known = is_known && from[n] < modes()[n].known_count();
+      for (std::size_t n = 0; n < order; ++n) is_known = is_known && (is_final_index(n) || from[n] < modes()[n].known_count());
       if (!is_known) continue;
       std::copy_n(from, order, batch.narrow.data() + kept * order);
       batch.values[kept++] = batch.values[row];
@@ -183,6 +193,7 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     batch.narrow.resize(kept * order);
     batch.values.resize(kept);
     for (std::size_t n = 0; n < order; ++n) {
+      if (is_final_index(n)) continue;
       batch.upper[n] = std::min<std::uint64_t>(batch.upper[n], modes()[n].known_count() - 1);
     }
   }

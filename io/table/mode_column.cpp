@@ -19,7 +19,7 @@ using Kind = FieldReading::Kind;
 std::string list_readings() {
   std::string list;
   for (int unit = 0; unit < time_unit_count; ++unit) list.append(name_of(static_cast<TimeUnit>(unit))).append(", ");
-  return list + "bins=N and quantiles=N, and all units but the last two may be followed by :every";
+  return list + "bins=N, quantiles=N and index; units may be followed by :utc, and all but the last two by :every";
 }
 
 [[noreturn]] void refuse_reading(std::string_view entry, std::string_view reading) {
@@ -43,16 +43,42 @@ std::optional<FieldReading> parse_bins(std::string_view entry, std::string_view 
   return reading;
 }
 
-FieldReading parse_reading(std::string_view entry, std::string_view text, bool every) {
+// What may follow a unit of time, each once.
+struct Endings {
+  bool every = false;
+  bool utc = false;
+  bool local = false;
+};
+
+Endings take_endings(std::string_view& text) {
+  Endings endings;
+  const auto take = [&](std::string_view ending, bool& found) {
+    if (found || !text.ends_with(ending)) return false;
+    text.remove_suffix(ending.size());
+    return found = true;
+  };
+  while (take(":every", endings.every) || take(":utc", endings.utc) || take(":local", endings.local)) {
+  }
+  return endings;
+}
+
+FieldReading parse_reading(std::string_view entry, std::string_view text, const Endings& endings) {
+  const bool every = endings.every;
+  const bool has_zone = endings.utc || endings.local;
   if (const auto unit = time_unit_named(text)) {
+    if (endings.utc && endings.local) refuse_reading(entry, "utc:local");
     if (every && recurs(*unit)) {
       refuse(option_name("columns.modes") + " asks for " + quoted_for_message(entry) + ", but " + std::string(text) +
              " recurs, so that none lies between the first and the last; leave out :every");
     }
-    return {.kind = Kind::time, .unit = *unit, .every = every};
+    return {.kind = Kind::time, .unit = *unit, .every = every, .is_utc = endings.utc};
   }
+  if (text == "index" && !every && !has_zone) return {.kind = Kind::index};
   const auto bins = parse_bins(entry, text);
-  if (!bins || every) refuse_reading(entry, every ? std::string(text) + ":every" : std::string(text));
+  if (!bins || every || has_zone) {
+    refuse_reading(entry, std::string(text) + (every ? ":every" : "") + (endings.utc ? ":utc" : "") +
+                              (endings.local ? ":local" : ""));
+  }
   return *bins;
 }
 
@@ -66,6 +92,8 @@ std::string long_name(const ModeColumn& mode) {
   switch (mode.reading.kind) {
     case Kind::keys:
       break;
+    case Kind::index:
+      return mode.column + ":index";
     case Kind::time:
       return mode.column + ":" + std::string(name_of(mode.reading.unit));
     case Kind::bins:
@@ -79,16 +107,15 @@ std::string long_name(const ModeColumn& mode) {
 ModeColumn parse_entry(std::string_view entry, std::span<const std::string> columns) {
   const auto is_column = [&](std::string_view name) { return std::ranges::find(columns, name) != columns.end(); };
   const auto as_keys = [&] { return ModeColumn{.column = std::string(entry), .reading = {}, .name = {}}; };
-  constexpr std::string_view every_ending = ":every";
   if (is_column(entry) || entry.find(':') == std::string_view::npos) return as_keys();
-  const bool every = entry.ends_with(every_ending);
-  const std::string_view rest = entry.substr(0, entry.size() - (every ? every_ending.size() : 0));
+  std::string_view rest = entry;
+  const Endings endings = take_endings(rest);
   const std::size_t colon = rest.rfind(':');
   if (colon == std::string_view::npos) {
-    if (is_column(rest)) refuse_reading(entry, "every");
+    if (is_column(rest)) refuse_reading(entry, entry.substr(rest.size() + 1));
     return as_keys();
   }
-  return {std::string(rest.substr(0, colon)), parse_reading(entry, rest.substr(colon + 1), every), {}};
+  return {std::string(rest.substr(0, colon)), parse_reading(entry, rest.substr(colon + 1), endings), {}};
 }
 
 }  // namespace

@@ -123,6 +123,7 @@ std::vector<std::uint32_t> ModeKeys::find_words(const std::vector<std::uint64_t>
 
 std::string ModeKeys::label_of_word(std::uint64_t word) const {
   if (word == missing_word) return form_.missing_key;
+  if (form_.reading.kind == Kind::index) return std::to_string(integer_of_word(word));
   if (form_.reading.kind == Kind::time) return time_unit_label(integer_of_word(word), form_.reading.unit);
   const bool is_bin = form_.has_known_bins && word < form_.known_bins.size();
   return is_bin ? form_.known_bins.label(word) : shortest_number(number_of_word(word));
@@ -149,6 +150,9 @@ void ModeKeys::finish(std::uint64_t max_bytes) {
     case Kind::keys:
       labels_ = dictionary_.take();
       break;
+    case Kind::index:
+      finish_indices();
+      return;
     case Kind::time:
       finish_time(max_bytes);
       break;
@@ -185,6 +189,15 @@ ModeKeys::SortedKeys ModeKeys::sort_keys() {
   coordinates_.resize(keys.words.size());
   for (std::size_t i = 0; i < known; ++i) coordinates_[i] = static_cast<std::uint32_t>(i);
   return keys;
+}
+
+// Words are the indices.
+void ModeKeys::finish_indices() {
+  new_labels_ = 0;
+  for (const std::uint64_t word : take_words()) {
+    coordinates_.push_back(static_cast<std::uint32_t>(integer_of_word(word)));
+    length_ = std::max<std::uint64_t>(length_, coordinates_.back() + std::uint64_t{1});
+  }
 }
 
 void ModeKeys::finish_time(std::uint64_t max_bytes) {

@@ -81,6 +81,7 @@ class ModeKeys {
   std::uint64_t& row_count(std::uint32_t number);
   std::vector<std::uint64_t> take_words();
   SortedKeys sort_keys();
+  void finish_indices();
   void finish_time(std::uint64_t max_bytes);
   void finish_every(const SortedKeys& keys, std::uint64_t max_bytes);
   void check_every(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, std::uint64_t max_bytes) const;

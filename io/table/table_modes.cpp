@@ -43,15 +43,13 @@ void check_options(const TableOptions& options) {
 TableModes::TableModes(TableOptions options)
     : options_(std::move(options)), skipped_(options_.columns.modes.size() + 1) {}
 
-std::vector<ComputedForm> TableModes::make(const CsvForm& form, const std::vector<bool>& is_index) {
+std::vector<ComputedForm> TableModes::make(const CsvForm& form) {
   std::vector<ComputedForm> readings = form.readings;
-  is_index_ = is_index;
-  is_index_.resize(readings.size());
   std::vector<std::string> names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
   for (std::size_t n = names.size(); n < readings.size(); ++n) names.push_back(form.mode_names[n]);
   std::vector<std::string> keyed;
   for (std::size_t n = 0; n < names.size(); ++n) {
-    if (n >= readings.size() || !is_index_[n]) keyed.push_back(names[n]);
+    if (n >= readings.size() || !readings[n].is_index()) keyed.push_back(names[n]);
   }
   std::vector<Labels> known;
   if (options_.known) known = std::exchange(options_.known, {})(keyed);
@@ -60,7 +58,8 @@ std::vector<ComputedForm> TableModes::make(const CsvForm& form, const std::vecto
   if (options_.known_from.name.empty()) options_.known_from = {option, ", or leave out " + option};
   auto labels = known.begin();
   for (std::size_t n = 0; n < readings.size(); ++n) {
-    Labels of_mode = is_index_[n] ? Labels() : std::move(*labels++);
+    Labels of_mode = readings[n].is_index() ? Labels() : std::move(*labels++);
+    if (std::ranges::find(options_.utc_modes, names[n]) != options_.utc_modes.end()) readings[n].reading.is_utc = true;
     if (!of_mode.empty()) take_known_bins(of_mode, names[n], options_.known_from, readings[n]);
     readings[n].takes_others = !options_.numbers_new_keys;
     modes_.emplace_back(names[n], readings[n], std::move(of_mode), options_.known_from);
@@ -136,6 +135,7 @@ void TableModes::note(const ModeKeys& mode) {
                      quoted_for_message(mode.labels()[equal.second]) + "); write them alike if they mean the same");
     return;
   }
+  if (mode.form().is_index()) return;
   const TimeSpan& times = mode.times();
   constexpr std::int64_t first_of_1971 = 31'536'000;
   constexpr std::int64_t first_of_2101 = 4'133'980'800;
@@ -182,8 +182,10 @@ std::vector<KeyedMode> TableModes::keyed_modes() const {
   for (std::size_t n = 0; n < modes_.size(); ++n) {
     const ModeKeys& mode = modes_[n];
     const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
-    const bool has_keys = !mode.form().is_computed() && !is_index_[n];
-    keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), has_keys});
+    const FieldReading& reading = mode.form().reading;
+    const bool is_local = reading.kind == FieldReading::Kind::time && !reading.is_utc;
+    keyed.push_back(
+        {mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed(), is_local});
   }
   return keyed;
 }

@@ -38,6 +38,7 @@ struct TableOptions {
   KnownSource known_from = {};  // where these labels come from; without a name columns.labels_from
   // Returns for each of these modes the labels that already have numbers; empty: there are none. Called once.
   std::function<std::vector<Labels>(const std::vector<std::string>& mode_names)> known = {};
+  std::vector<std::string> utc_modes = {};  // those whose known times are of UTC: new ones are read alike
 };
 
 // Throws Error{invalid_argument} for options that suit no table.
@@ -47,9 +48,9 @@ class TableModes {
  public:
   explicit TableModes(TableOptions options);
 
-  // Once the columns are known. Returns how the fields of each mode are read. A mode with `is_index`, which may be
-  // empty, has coordinates in the place of keys. Throws Error as TableOptions::known and ModeKeys do.
-  std::vector<ComputedForm> make(const CsvForm& form, const std::vector<bool>& is_index = {});
+  // Once the columns are known. Returns how the fields of each mode are read. Throws Error as TableOptions::known and
+  // ModeKeys do.
+  std::vector<ComputedForm> make(const CsvForm& form);
 
   const TableOptions& options() const { return options_; }
   bool empty() const { return modes_.empty(); }
@@ -85,7 +86,6 @@ class TableModes {
   TableOptions options_;
   std::vector<std::string> column_names_;  // of the modes, and of the value where there is one
   std::vector<ModeKeys> modes_;
-  std::vector<bool> is_index_;          // per mode
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
   std::uint64_t unknown_rows_ = 0;
   std::uint64_t known_bytes_ = 0;  // of the keys that had numbers before

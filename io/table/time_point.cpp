@@ -131,6 +131,7 @@ TimeFault parse_iso(std::string_view whole, TimePoint& point) {
     }
     if (!text.at_end()) return TimeFault::unknown_form;
     found.seconds += clock - zone;
+    found.zone = zone;
     if (found.seconds < min_time_seconds || found.seconds > max_time_seconds) return TimeFault::outside_years;
   }
   point = found;
@@ -149,7 +150,7 @@ TimeFault take_since_1970(std::string_view digits, bool has_fraction, bool minus
   const auto seconds = static_cast<std::int64_t>(number / per_second);
   const std::int64_t found = minus ? -seconds - (rounds ? 1 : 0) : seconds;
   if (found < min_time_seconds || found > max_time_seconds) return TimeFault::outside_years;
-  point = {found, TimePrecision::day};
+  point = {.seconds = found};
   return TimeFault::none;
 }
 

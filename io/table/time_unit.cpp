@@ -174,7 +174,7 @@ std::string time_unit_label(std::int64_t number, TimeUnit unit) {
   return text;
 }
 
-TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number, TimeSpan* span) {
+TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number, TimeSpan* span, bool is_utc) {
   const auto small = parse_small_number(field, unit, number);
   if (small && *small != TimeFault::none) return *small;
   TimePoint point;
@@ -187,8 +187,10 @@ TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& n
     return TimeFault::none;
   }
   if (!is_said(point.precision, unit)) return TimeFault::too_coarse;
-  number = time_unit_at(point.seconds, unit);
-  if (span != nullptr) span->add(point.seconds);
+  const std::int64_t seconds = point.seconds + (is_utc ? 0 : point.zone);
+  if (seconds < min_time_seconds || seconds > max_time_seconds) return TimeFault::outside_years;
+  number = time_unit_at(seconds, unit);
+  if (span != nullptr) span->add(seconds);
   return TimeFault::none;
 }
 

@@ -18,6 +18,7 @@ enum class TimePrecision { year, month, day };
 
 struct TimePoint {
   std::int64_t seconds = 0;  // since 1970-01-01T00:00:00, of UTC or of the clock that the text has; rounded down
+  std::int64_t zone = 0;     // seconds that the clock of the text is ahead of UTC, where the text says so
   TimePrecision precision = TimePrecision::day;
 };
 
@@ -56,8 +57,8 @@ inline constexpr std::int64_t max_time_seconds = 253'402'300'799;
 // Accepts, without blanks around it:
 //   2024, 2024-03, 2024-03-05, 20240305   a date, the last for years from 1900 to 2199
 //   a date with its day, 'T' or a blank, and 14, 14:07, 1407, 14:07:33, 140733, or 14:07:33.25 with any number of
-//   digits; then optionally Z, UTC, +hh, +hhmm or +hh:mm, before which there may be a blank: this is converted to UTC.
-//   A time without a zone is taken as it is. Second 60 counts as second 59.
+//   digits; then optionally Z, UTC, +hh, +hhmm or +hh:mm, before which there may be a blank: seconds are those of UTC
+//   then. A time without a zone is taken as it is. Second 60 counts as second 59.
 //   20240305140733   12, 14 or 17 digits for the same years: a date, and a clock to the minute, the second or the
 //   millisecond; 14 may have a fraction of a second
 //   0, 1709647653.25   other numbers of six and more digits, before a fraction nine and more: since 1970, in seconds
@@ -91,9 +92,11 @@ std::int64_t time_unit_at(std::int64_t seconds, TimeUnit unit);
 std::string time_unit_label(std::int64_t number, TimeUnit unit);
 
 // The unit of a field: of all that parse_time() accepts, and of a label of the unit; a whole number of one or two
-// digits is an hour of the day for that unit, and refused for weekdays. A date alone means its midnight. Sets `number`
-// only if the result is `none`, and then takes the moment into `span`.
-TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number, TimeSpan* span = nullptr);
+// digits is an hour of the day for that unit, and refused for weekdays. A date alone means its midnight. Where a text
+// has a zone, its clock counts, or UTC with `is_utc`. Sets `number` only if the result is `none`, and then takes the
+// moment into `span`.
+TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number, TimeSpan* span = nullptr,
+                          bool is_utc = false);
 
 // The number whose label this is, exactly.
 std::optional<std::int64_t> number_of_time_label(std::string_view label, TimeUnit unit);

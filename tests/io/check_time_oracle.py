@@ -149,7 +149,7 @@ def time_case(source, rows):
     if every:
         order = every_label(moments, unit)
         assert set(order) >= present
-    return f"{unit}{':every' if every else ''}", fields, labels, order
+    return f"{unit}:utc{':every' if every else ''}", fields, labels, order
 
 
 def random_numbers(source, rows):

@@ -93,6 +93,15 @@ NamedLabels read_named_labels(const fs::path& file, std::uint64_t max_bytes) {
   return {tensor.summary().mode_names, tensor.labels()};
 }
 
+// Modes of a file whose times, if they have any, count by UTC.
+std::vector<std::string> utc_modes_of(const std::vector<std::string>& names, const std::vector<std::string>& columns) {
+  std::vector<std::string> modes;
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    if (n >= columns.size() || !is_local(columns[n])) modes.push_back(names[n]);
+  }
+  return modes;
+}
+
 // Returns those of the modes that are asked for, by their names.
 std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels(const ColumnOptions& columns,
                                                                                  std::uint64_t max_bytes) {
@@ -110,7 +119,10 @@ std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels
         refuse(from + " has no mode '" + name + "' to take labels from; its modes are " + list_columns(known.names) +
                "; name the modes as that file does");
       }
-      if (known.labels[mode].empty()) refuse(from + " has no labels of the mode '" + name + "'" + remedy);
+      if (known.labels[mode].empty()) {
+        refuse(from + " has no labels of the mode '" + name + "', whose indices a table has with " + name + ":index" +
+               remedy);
+      }
       labels.push_back(std::exchange(known.labels[mode], {}));
     }
     return labels;
@@ -155,6 +167,10 @@ void set_keys(const IngestOptions& options, std::uint64_t reader_bytes, const Ex
   };
   table.mode_names = options.mode_names;
   table.known = known_labels(options.columns, table.key_bytes);
+  if (table.known) {
+    const auto [names, reading] = read_known_reading(options.columns.labels_from);
+    table.utc_modes = utc_modes_of(names, reading.columns);
+  }
   table.skips_unknown = options.columns.skip_unknown;
   table.numbers_new_keys = !table.skips_unknown;
   if (table.skips_unknown && options.columns.labels_from.empty()) {
@@ -210,13 +226,16 @@ std::unique_ptr<CoordinateReader> open_known_columns(const fs::path& input, cons
   }
   for (std::size_t n = 0; n < known.mode_names.size(); ++n) {
     if (n < known.labels.size() && !known.labels[n].empty()) continue;
+    if (csv.columns.modes[n].ends_with(":index")) continue;
     refuse(known.name + " has no labels of the mode '" + known.mode_names[n] +
-           "', so the keys of a table mean nothing to it; give coordinates as text or arrays");
+           "', so the keys of a table mean nothing to it; where they are indices, name the column with :index, or give "
+           "coordinates as text or arrays");
   }
   csv.mode_names = known.mode_names;
   csv.numbers_new_keys = false;
   csv.known_from = {known.name, ""};
   csv.known = [labels = known.labels](const std::vector<std::string>&) { return labels; };
+  csv.utc_modes = utc_modes_of(known.mode_names, known.columns);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width(), true));
   return open_csv({input}, csv, executor);
 }

@@ -89,13 +89,23 @@ std::string refused_batches(const Batches& batches, const TableOptions& options,
 
 TableOptions modes_and_value(const Names& modes, const std::string& value = "") { return {.columns = {modes, value}}; }
 
-TEST(ArrowReader, TakesWholeNumbersForIndicesAndStringsForKeys) {
+TEST(ArrowReader, TakesWholeNumbersForKeysAsTextHasThem) {
+  const Batches batches = {{numbers<std::int64_t>("user", "l", {1'000'000'007, -5, 1'000'000'007}),
+                            numbers<std::uint8_t>("item", "C", {0, 9, 0})}};
+
+  const ArrowRows table = read_batches(batches, modes_and_value({"user", "item"}));
+
+  EXPECT_THAT(table.labels, ElementsAre(Names{"1000000007", "-5"}, Names{"0", "9"}));
+  EXPECT_THAT(table.shape, ElementsAre(2, 2));
+}
+
+TEST(ArrowReader, TakesIndicesWhereAskedAndStringsForKeys) {
   const Batches batches = {{texts("who", {"Ann", "Bob", "Ann"}), numbers<std::int64_t>("day", "l", {0, 2, 1}),
                             numbers<float>("unused", "f", {9, 9, 9}), numbers<double>("n", "g", {2, 1, 4})},
                            {texts("who", {"Cid", "Bob"}), numbers<std::int64_t>("day", "l", {5'000'000'000, 0}),
                             numbers<float>("unused", "f", {9, 9}), numbers<double>("n", "g", {0.5, -3})}};
 
-  const ArrowRows table = read_batches(batches, modes_and_value({"who", "day"}, "n"));
+  const ArrowRows table = read_batches(batches, modes_and_value({"who", "day:index"}, "n"));
 
   EXPECT_THAT(table.rows, ElementsAre(Names{"Ann", "0"}, Names{"Bob", "2"}, Names{"Ann", "1"},
                                       Names{"Cid", "5000000000"}, Names{"Bob", "0"}));
@@ -114,7 +124,8 @@ TEST(ArrowReader, ReadsIndicesOfEveryWidth) {
                              numbers<std::int64_t>("l", "l", {7, std::numeric_limits<std::int64_t>::max()}),
                              numbers<std::uint64_t>("L", "L", {7, 18446744073709551614U})};
 
-  const ArrowRows table = read_batches({batch}, modes_and_value({"c", "C", "s", "S", "i", "I", "l", "L"}));
+  const ArrowRows table = read_batches({batch}, modes_and_value({"c:index", "C:index", "s:index", "S:index", "i:index",
+                                                         "I:index", "l:index", "L:index"}));
 
   EXPECT_EQ(table.rows[0], Names(8, "7"));
   EXPECT_THAT(table.rows[1], ElementsAre("127", "255", "32767", "65535", "2147483647", "4294967295",
@@ -254,7 +265,7 @@ TEST(ArrowReader, NamesRowAndColumnOfMissingCells) {
   const auto with = [&](std::size_t column, const HandArray& array) {
     HandStream::Batch batch = whole;
     batch[column] = array;
-    return refused_batches({whole, batch}, modes_and_value({"who", "i"}, "n"));
+    return refused_batches({whole, batch}, modes_and_value({"who", "i:index"}, "n"));
   };
   const std::string skip = "; fill it in, or leave such rows out with `columns.missing = skip`";
   const std::string key = ", or give `columns.missing = unknown` to make one key of all missing ones";
@@ -302,7 +313,7 @@ TEST(ArrowReader, PutsAKeyInThePlaceOfMissingOnes) {
                                 numbers<double>("n", "g", {1})}},
                               [&] {
                                 TableOptions index = options;
-                                index.columns.modes = {"who", "when"};
+                                index.columns.modes = {"who", "when:index"};
                                 return index;
                               }()),
               HasSubstr("row 0 of column 'when', counted from 0, is null, and no key goes in the place of an index"));
@@ -313,7 +324,7 @@ TEST(ArrowReader, ReadsDatesAndTimesOfEveryUnit) {
   const std::int64_t late = 1'709'647'653;
   const std::vector<HandArray> columns = {
       numbers<std::int64_t>("t", "tss:", {-1, late}),
-      numbers<std::int64_t>("t", "tsm:Europe/Paris", {-1, late * 1000 + 999}),
+      numbers<std::int64_t>("t", "tsm:-00:00", {-1, late * 1000 + 999}),
       numbers<std::int64_t>("t", "tsu:UTC", {-1, late * 1'000'000}),
       numbers<std::int64_t>("t", "tsn:", {-1, late * 1'000'000'000}),
       numbers<std::int32_t>("t", "tdD", {-1, 19787}),
@@ -333,6 +344,14 @@ TEST(ArrowReader, ReadsDatesAndTimesOfEveryUnit) {
   }
   EXPECT_THAT(read_batches({{columns[1]}}, modes_and_value({"t:minute"})).rows,
               ElementsAre(Names{"1969-12-31T23:59"}, Names{"2024-03-05T14:07"}));
+  // Clocks in Paris were an hour ahead of UTC on both days.
+  const Batches paris = {{numbers<std::int64_t>("t", "tss:Europe/Paris", {-1, late})}};
+  EXPECT_THAT(read_batches(paris, modes_and_value({"t:minute"})).rows,
+              ElementsAre(Names{"1970-01-01T00:59"}, Names{"2024-03-05T15:07"}));
+  EXPECT_THAT(read_batches(paris, modes_and_value({"t:minute:utc"})).rows,
+              ElementsAre(Names{"1969-12-31T23:59"}, Names{"2024-03-05T14:07"}));
+  EXPECT_THAT(refused_batches({{numbers<std::int64_t>("t", "tss:../Paris", {0})}}, modes_and_value({"t:day"})),
+              HasSubstr("column 't': the time zone '../Paris' is not in the machine's time zone database"));
   EXPECT_THAT(read_batches({{columns[0]}}, modes_and_value({"t:year:every"})).labels[0].size(), 56U);
 }
 

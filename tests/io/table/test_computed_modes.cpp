@@ -81,12 +81,23 @@ TEST_F(ComputedModes, OrderLabelsByTime) {
   const std::string text = "when\n2024-03-05\n2023-12-31T23:00-02:00\n1709647653\n 2024-01-07 \n";
 
   const LabelledRows days = read_modes(text, {"when:day"});
-  const LabelledRows weekdays = read_modes(text, {"when:weekday"});
+  const LabelledRows weekdays = read_modes(text, {"when:weekday:utc"});
 
-  EXPECT_THAT(days.labels[0], ElementsAre("2024-01-01", "2024-01-07", "2024-03-05"));
+  EXPECT_THAT(days.labels[0], ElementsAre("2023-12-31", "2024-01-07", "2024-03-05"));
   EXPECT_THAT(days.rows,
-              ElementsAre(Words{"2024-03-05"}, Words{"2024-01-01"}, Words{"2024-03-05"}, Words{"2024-01-07"}));
+              ElementsAre(Words{"2024-03-05"}, Words{"2023-12-31"}, Words{"2024-03-05"}, Words{"2024-01-07"}));
   EXPECT_THAT(weekdays.labels[0], ElementsAre("Monday", "Tuesday", "Sunday"));
+}
+
+TEST_F(ComputedModes, TakeIndicesAsTheyAre) {
+  const LabelledRows table = read_modes("user,item\n7,a\n 0 ,b\n7,a\n", {"user:index", "item"});
+
+  EXPECT_THAT(table.labels, ElementsAre(Words{}, Words{"a", "b"}));
+  EXPECT_THAT(table.rows, ElementsAre(Words{"7", "a"}, Words{"0", "b"}, Words{"7", "a"}));
+  for (const char* field : {"-1", "1.0", "x", "4294967295", "5000000000"}) {
+    EXPECT_THAT(refused(std::string("user\n3\n") + field + "\n", {.columns = {{"user:index"}, ""}}),
+                HasSubstr("'" + std::string(field) + "' is no index, a whole number from 0"));
+  }
 }
 
 TEST_F(ComputedModes, HaveUnitsWithoutRowsWhereAsked) {

@@ -66,8 +66,11 @@ TEST(ModeColumn, RefusesReadingsThatThereAreNot) {
   EXPECT_EQ(
       refused_entries({"when:dya"}, columns),
       "`columns.modes` asks for 'when:dya', but 'dya' is no way to read a column; there are year, quarter, month, "
-      "week, day, hour, minute, weekday, hour-of-day, bins=N and quantiles=N, and all units but the last two may "
-      "be followed by :every");
+      "week, day, hour, minute, weekday, hour-of-day, bins=N, quantiles=N and index; units may be followed by :utc, "
+      "and all but the last two by :every");
+  EXPECT_THAT(refused_entries({"when:day:utc:local"}, columns), HasSubstr("'utc:local' is no way to read a column"));
+  EXPECT_THAT(refused_entries({"when:index:utc"}, columns), HasSubstr("'index:utc' is no way to read a column"));
+  EXPECT_THAT(refused_entries({"when:utc"}, columns), HasSubstr("'utc' is no way to read a column"));
   EXPECT_THAT(refused_entries({"when:every"}, columns), HasSubstr("'every' is no way to read a column"));
   EXPECT_THAT(refused_entries({"price:bins=2:every"}, columns), HasSubstr("'bins=2:every' is no way"));
   EXPECT_THAT(refused_entries({"price:bins"}, columns), HasSubstr("'bins' is no way"));

@@ -142,12 +142,27 @@ TEST(TimeUnit, GivesWeeksTheYearThatMostOfThemLiesIn) {
   for (const auto& [date, week] : examples) EXPECT_EQ(time_label(date, TimeUnit::week), week) << date;
 }
 
-TEST(TimeUnit, ConvertsZonesAcrossMidnight) {
-  EXPECT_EQ(time_label("2024-02-28T23:30:00-01:00", TimeUnit::day), "2024-02-29");
-  EXPECT_EQ(time_label("2024-03-01T00:30:00+01:00", TimeUnit::day), "2024-02-29");
-  EXPECT_EQ(time_label("2024-01-01T00:30:00+01:00", TimeUnit::year), "2023");
-  EXPECT_EQ(time_label("2024-01-01T00:30:00+01:00", TimeUnit::hour_of_day), "23");
-  EXPECT_EQ(time_label("2024-01-01T00:30:00+00:45", TimeUnit::minute), "2023-12-31T23:45");
+TEST(TimeUnit, CountsByTheClockOfAZoneOrByUtc) {
+  struct Example {
+    const char* time;
+    TimeUnit unit;
+    const char* local;
+    const char* utc;
+  };
+  for (const auto& [time, unit, local, utc] :
+       {Example{"2024-02-28T23:30:00-01:00", TimeUnit::day, "2024-02-28", "2024-02-29"},
+        Example{"2024-03-01T00:30:00+01:00", TimeUnit::day, "2024-03-01", "2024-02-29"},
+        Example{"2024-01-01T00:30:00+01:00", TimeUnit::year, "2024", "2023"},
+        Example{"2024-01-01T00:30:00+01:00", TimeUnit::hour_of_day, "00", "23"},
+        Example{"2024-01-01T00:30:00+00:45", TimeUnit::minute, "2024-01-01T00:30", "2023-12-31T23:45"},
+        Example{"2024-01-01T00:30:00Z", TimeUnit::minute, "2024-01-01T00:30", "2024-01-01T00:30"}}) {
+    std::int64_t by_utc = 0;
+    ASSERT_EQ(parse_time_unit(time, unit, by_utc, nullptr, /*is_utc=*/true), TimeFault::none);
+    EXPECT_EQ(time_label(time, unit), local);
+    EXPECT_EQ(time_unit_label(by_utc, unit), utc);
+  }
+  std::int64_t number = 0;
+  EXPECT_EQ(parse_time_unit("9999-12-31T23:59:59-01:00", TimeUnit::day, number), TimeFault::outside_years);
 }
 
 TEST(TimeUnit, TakesTimesBefore1970) {

@@ -75,6 +75,25 @@ def model_reader(
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
 
 
+def table_of(source: Any, words: Sequence[str]) -> Any:
+    """A table with an Arrow C stream. Of one of pandas, columns of `words` that are periods become texts in the order of
+    time, and categories keep their order, which Arrow would have for ordered ones alone.
+    """
+    if type(source).__module__.split(".")[0] != "pandas" or not hasattr(source, "columns"):
+        return source
+    named = {_column_named(word, [name for name in source.columns if isinstance(name, str)]) for word in words}
+    changed = {}
+    for name in named - {None}:
+        column = source[name]
+        kind = type(column.dtype).__name__
+        if kind == "PeriodDtype":
+            periods = column.astype("category")
+            changed[name] = periods.cat.rename_categories(periods.cat.categories.astype(str)).cat.as_ordered()
+        elif kind == "CategoricalDtype" and not column.cat.ordered:
+            changed[name] = column.cat.remove_unused_categories().cat.as_ordered()
+    return source.assign(**changed) if changed else source
+
+
 def is_parquet(path: str | os.PathLike) -> bool:
     """By its first bytes, or a folder, whose files are taken to be."""
     if os.path.isdir(path):

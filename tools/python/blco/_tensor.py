@@ -234,13 +234,16 @@ def tensor(
     name for each index, or None.
 
     Or a table that offers an Arrow C stream, such as one of pyarrow, polars, DuckDB or pandas: the columns `modes` become
-    modes, whole numbers as indices and strings as labels, and the column `value` holds the values. As in tables of text
-    a mode may be `when:day` or `price:bins=20`, and `missing` says what becomes of rows with nulls.
+    modes, whose labels are the column's texts or whole numbers, and the column `value` holds the values. Categories keep
+    their order. As in tables of text a mode may be `user:index`, whose numbers are the indices themselves, `when:day`, by
+    the clock of the column's time zone or with `when:day:utc` by UTC, or `price:bins=20`; `missing` says what becomes of
+    rows with nulls.
     """
     words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "devices": devices,
              "shape": lengths_of(shape), "mode_names": names_of("mode_names", mode_names)}
     if is_table(coords) and not dense:
         words |= _columns(modes, value, values, labels) | {"missing": missing}
+        coords = _arrow.table_of(coords, words["modes"])
         with interrupts_of_source(), callback_of(progress) as shown:
             handle, notes = _blco.pack_table(coords, words, shown)
         _warn(notes)
@@ -319,6 +322,7 @@ def ingest(
     elif is_table(source) and not dense:
         _refuse(of_text, "files of text")
         words |= of_tables | _columns(modes, value, values, None if files else labels)
+        source = _arrow.table_of(source, words["modes"])
         with interrupts_of_source(), callback_of(progress) as shown:
             report = _blco.ingest_table(source, output, words, shown)
     else:
