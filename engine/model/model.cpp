@@ -61,6 +61,7 @@ To with_header(const From& from) {
   to.reading = from.reading;
   to.seed = from.seed;
   to.ridge = from.ridge;
+  to.found_ridge = from.found_ridge;
   to.tensor_nnz = from.tensor_nnz;
   to.tensor_sum_of_squares = from.tensor_sum_of_squares;
   return to;

@@ -117,6 +117,11 @@ class Report {
     return components;
   }
 
+  std::string ridge_in_words() const {
+    if (model_->found_ridge) return rounded(*model_->found_ridge) + " <small>found by the fit</small>";
+    return model_->ridge > 0 ? rounded(model_->ridge) : "found by the fit";
+  }
+
   std::string facts() const {
     PageFacts facts;
     const bool is_fit = !model_->fit_history.empty();
@@ -134,7 +139,7 @@ class Report {
         facts.add("constraint", modes_[n].name + ": " + escaped(to_string(model_->constraints[n])));
       }
     }
-    if (model_->ridge != 0) facts.add("ridge", model_->ridge > 0 ? rounded(model_->ridge) : "found by the fit");
+    if (model_->ridge != 0) facts.add("ridge", ridge_in_words());
     facts.add("precision", to_string(model_->precision));
     facts.add("seed", std::to_string(model_->seed));
     if (const std::optional<Cancellation> found = find_cancellation(*model_)) {

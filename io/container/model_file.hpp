@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@ struct ModelFile {
   double fit = 0;
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
-  std::string precision;  // of the arithmetic: "f64", "f32" or "mixed"
-  double ridge = 0;       // added to the diagonal of each system; 0: none; -1: found by the fit
+  std::string precision;              // of the arithmetic: "f64", "f32" or "mixed"
+  double ridge = 0;                   // added to the diagonal of each system; 0: none; -1: found by the fit
+  std::optional<double> found_ridge;  // what the fit found
   std::string stop_reason;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;
