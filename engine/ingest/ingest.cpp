@@ -14,6 +14,7 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
@@ -304,6 +305,14 @@ SortSetup sort_setup(const CoordinateReader& reader, const IngestOptions& option
   return setup;
 }
 
+// Labels are inputs too.
+void check_outputs(std::vector<std::filesystem::path> inputs, const std::filesystem::path& output,
+                   const IngestOptions& options) {
+  for (const LabelSource& labels : options.label_files) inputs.push_back(labels.file);
+  inputs.push_back(options.columns.labels_from);
+  refuse_inputs_as_outputs(inputs, {output, options.held_out_to});
+}
+
 // Where runs are spilled: checked before the work begins, although they may not be.
 std::filesystem::path spill_folder(const IngestOptions& options, const TemporaryFile& output) {
   const std::filesystem::path& target = output.target();
@@ -424,6 +433,7 @@ MemoryTensor::MemoryTensor(Packed packed) : Tensor(std::move(packed.chunks)), no
 IngestReport ingest_arrow(ArrowArrayStream& stream, const std::filesystem::path& output, const IngestOptions& options,
                           const ProgressCallback& progress) {
   ArrowStream owned(stream);
+  check_outputs({}, output, options);
   ThreadPool pool(options.threads);
   const auto [reader, chosen] = open_table(std::move(owned), options, pool);
   return run_ingest(*reader, output, chosen, pool, progress);
@@ -435,8 +445,7 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   check_options(options);
   std::vector<std::filesystem::path> files;
   for (const std::filesystem::path& input : inputs) files.push_back(split_hdf5_group(input).first);
-  for (const auto& labels : options.label_files) files.push_back(labels.file);
-  refuse_inputs_as_outputs(files, {output, options.held_out_to});
+  check_outputs(std::move(files), output, options);
   IngestOptions chosen = options;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
@@ -451,6 +460,7 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
                                 const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
+  check_outputs({}, output, options);
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);

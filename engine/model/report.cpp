@@ -12,6 +12,8 @@
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/model/factor_columns.hpp"
@@ -286,11 +288,13 @@ class Report {
 
 void write_report(const CpdModel& model, const TextSink& sink, const ReportOptions& options,
                   const ProgressCallback& progress) {
+  check_callable(sink, "sink");
   Report(model, options, progress).write(sink);
 }
 
 void write_report(const CpdModel& model, const std::filesystem::path& output, const ReportOptions& options,
                   const ProgressCallback& progress, const OutputClaims* claims) {
+  if (options.tensor != nullptr) refuse_inputs_as_outputs({options.tensor->summary().file}, {output});
   write_page(output, claims, [&](const TextSink& sink) { write_report(model, sink, options, progress); });
 }
 
