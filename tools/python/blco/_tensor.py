@@ -335,6 +335,7 @@ def ingest(
     columns: Sequence[str] | None = None,
     duplicates: str = "sum",
     reorder: str = "none",
+    compact: bool = False,
     compression: str | None = None,
     chunk_nnz: int | None = None,
     index_base: int | None = None,
@@ -360,6 +361,7 @@ def ingest(
                "columns": [columns] if isinstance(columns, str) else _listed(columns)}
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
+             "compact": compact,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "devices": devices, "tmp": tmp, "shape": _listed(shape),
              "mode_names": _listed(mode_names)} | _compression(compression)
@@ -387,7 +389,10 @@ def ingest(
             report = _blco.ingest_table(source, output, words, shown)
     else:
         _refuse(of_text | of_tables, "files of text and tables")
+        given = shape
         columns, numbers, names, shape = _arrays(source, values, shape, modes, value, None if files else labels)
+        if compact:
+            shape = given
         with callback_of(progress) as shown:
             report = _blco.ingest_arrays(columns, numbers, names, output, words | {"shape": _listed(shape)}, shown)
     report["notes"] = _warn(report["notes"])
