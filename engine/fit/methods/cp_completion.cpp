@@ -56,7 +56,7 @@ constexpr double first_ridge = 6;
 constexpr double fall_of_ridge = 0.7;
 constexpr double last_ridge = 6e-5;
 // Of entries too few to hold some back.
-constexpr double ridge_of_few = 0.1;
+constexpr double ridge_of_few = 1;
 // A ridge is looked for where a row has fewer entries for each of its numbers; else noise in them hardly matters. Of
 // few entries, where a row is hardly determined.
 constexpr double ample_entries = 8;

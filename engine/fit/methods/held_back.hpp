@@ -16,7 +16,7 @@ namespace blco {
 class HeldBack {
  public:
   // Fewer entries of a tensor leave too few to hold back.
-  static constexpr std::uint64_t least_entries = 500;
+  static constexpr std::uint64_t least_entries = 100;
 
   // Reads the tensor once. Arguments must outlive this. Values count divided by 2 to the power of `value_exponent`.
   HeldBack(const ChunkSource& tensor, WorkerGroup& workers, int value_exponent);

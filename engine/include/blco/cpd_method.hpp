@@ -124,7 +124,7 @@ struct GcpMethod {
 // entries a negative one is none if every row has at least 8 R entries. Else the fit holds back every twentieth entry,
 // by a hash of its coordinates (of few, up to a fifth; at most about 2^16), which each pass then takes out of its sums,
 // and finds the ridge by these. It ends with up to ten sweeps over all entries with the best one; with none, if the
-// error fell to the last. Of fewer than 500 entries it holds none back: the ridge is 0.1, towards the mean row, if a
+// error fell to the last. Of fewer than 100 entries it holds none back: the ridge is 1, towards the mean row, if a
 // row has fewer than 2 R. CpdModel::found_ridge says what it was. Before the first sweep the tensor is read once or
 // twice, with held-out entries once more per mode. In a nonnegative mode the directions leave out numbers of 0 that
 // would fall, and a step ends where the first number reaches 0 (Polyak, The Conjugate Gradient Method in Extremal

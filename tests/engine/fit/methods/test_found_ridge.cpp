@@ -187,12 +187,12 @@ TEST_F(FoundRidge, IsNoneWhereRowsHaveEntriesEnoughOrThatIsAsked) {
   expect_same_bits(model, without);
 }
 
-TEST_F(FoundRidge, OfFewEntriesIsATenth) {
+TEST_F(FoundRidge, OfFewEntriesIsOne) {
   const CoordinateTensor entries{{4, 4}, {{0, 0}, {0, 1}, {1, 0}, {2, 3}, {3, 2}}, {5, 4, 3, 4, 4}};
 
   const CpdModel model = fit(entries, default_options(3));
 
-  EXPECT_NEAR(model.found_ridge.value(), 0.1, 1e-15);
+  EXPECT_NEAR(model.found_ridge.value(), 1, 1e-15);
   for (const Point& cell : cells_of(entries.shape)) EXPECT_NEAR(model_value(model, cell), 4, 2);
 }
 
