@@ -14,6 +14,7 @@
 #include "engine/common/control_groups.hpp"
 
 namespace blco {
+
 int usable_processors(int processes, const std::filesystem::path& root) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -22,13 +23,15 @@ int usable_processors(int processes, const std::filesystem::path& root) {
   return std::max(1, std::min(all, read_group_limits(root).processors) / processes);
 }
 
-ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) {
+void check_threads(int threads) {
   constexpr int max_threads = 4096;
   if (threads < 0 || threads > max_threads) {
     refuse(option_name("threads") + " must be from 1 to " + std::to_string(max_threads) +
            ", or 0 for one per processor");
   }
 }
+
+ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) { check_threads(threads); }
 
 void ThreadPool::start() {
   workers_.reserve(static_cast<std::size_t>(width_ - 1));

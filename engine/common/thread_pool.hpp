@@ -18,6 +18,8 @@ namespace blco {
 // Those that this process may use, and its control groups have time for; so many processes have equal parts of them. At
 // least 1. `root` holds proc and sys.
 int usable_processors(int processes = 1, const std::filesystem::path& root = "/");
+// Throws Error{invalid_argument} for a number of threads that no pool has.
+void check_threads(int threads);
 
 // `threads` counts the caller's own, at most 4096; 0 means one per processor that this process may use. The others
 // start with the first run() of several tasks, which throws Error{out_of_memory} if the system provides fewer.

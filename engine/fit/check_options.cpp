@@ -53,6 +53,10 @@ int check_factors(const TensorSummary& tensor, std::span<const MatrixView> facto
              std::to_string(factor.columns) + ", but mode and rank ask for " + std::to_string(tensor.shape[n]) + " x " +
              std::to_string(rank));
     }
+    const std::span<const double> numbers = factor.numbers();
+    if (!numbers.empty() && factor.data == nullptr) refuse("factor " + std::to_string(n) + " is null");
+    if (!is_left_out && !std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); }))
+      refuse("factor " + std::to_string(n) + " has a number that is not finite");
   }
   return static_cast<int>(std::min<std::size_t>(rank, std::numeric_limits<int>::max()));
 }

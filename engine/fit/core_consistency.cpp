@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/model/factor_columns.hpp"
+#include "engine/model/model_check.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/chunk_source.hpp"
@@ -25,12 +27,8 @@ namespace {
 using Matrices = ColumnSlabs::Matrices;
 
 void check_shapes(const TensorSummary& tensor, const CpdModel& model) {
-  bool fits = model.rank > 0 && model.shape == tensor.shape && model.factors.size() == tensor.shape.size() &&
-              model.weights.size() == static_cast<std::size_t>(model.rank);
-  for (std::size_t n = 0; fits && n < model.factors.size(); ++n) {
-    fits = model.factors[n].size() == model.shape[n] * static_cast<std::uint64_t>(model.rank);
-  }
-  if (!fits) refuse("core consistency: the model is not one of a tensor of this shape");
+  if (model.shape != tensor.shape) refuse("core consistency: the model is not one of a tensor of this shape");
+  check_sizes(model, "core consistency");
 }
 
 // Per mode, what each of the factor's columns is multiplied by. The columns of a component then have the same norm, and
@@ -106,6 +104,7 @@ std::uint64_t core_columns(std::size_t order, int rank) {
 std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const Compute& compute,
                                        const ProgressCallback& progress, double time_limit_seconds) {
   check_shapes(tensor.summary(), model);
+  if (!(time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
   const std::uint64_t columns = core_columns(model.shape.size(), model.rank);
   if (columns > max_core_columns) return std::nullopt;
   Compute fixed = compute;

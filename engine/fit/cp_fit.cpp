@@ -67,7 +67,7 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   if (model.constraints != constraints) {
     found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
   }
-  if (model.ridge == automatic_ridge && (options.ridge > 0 || (options.ridge == 0 && has_validation(options.method)))) {
+  if (model.ridge == automatic_ridge && options.ridge != automatic_ridge) {
     found.push_back("a ridge that the fit finds, not " + option_name("ridge", in_full(options.ridge)));
   } else if (model.ridge != automatic_ridge) {
     compare("ridge", in_full(model.ridge), in_full(std::max(options.ridge, 0.0)));
@@ -141,10 +141,12 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
 }
 
 FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : options(given) {
-  if (options.ridge == automatic_ridge && !has_validation(options.method)) options.ridge = 0;
+  const bool finds_ridge = std::holds_alternative<CompletionMethod>(options.method);
+  if (options.ridge == automatic_ridge && !finds_ridge) options.ridge = 0;
   if (!given.resume.empty()) {
     resumed = std::make_unique<ModelFileReader>(given.resume);
     check_resumed(resumed->header(), tensor, options);
+    options.ridge = resumed->header().ridge;
     options.rank = static_cast<int>(resumed->header().rank);
     options.seed = resumed->header().seed;
   } else if (given.rank == 0 && given.initial != nullptr) {
@@ -347,9 +349,11 @@ void CpFit::record(SweepReport& report) {
   report.objective = objective_of_values(report.objective);
   if (report.validation_error) {
     report.validation_error = std::ldexp(*report.validation_error, start_->value_exponent);
-    if (report.held_out) report.held_out->model_error = std::ldexp(report.held_out->model_error, start_->value_exponent);
+    if (report.held_out)
+      report.held_out->model_error = std::ldexp(report.held_out->model_error, start_->value_exponent);
   }
   model_.weights = weights();
+  model_.found_ridge = method_->found_ridge();
   model_.explained = report.explained;
   if (!std::isfinite(report.objective)) {
     refuse("the objective of sweep " + std::to_string(report.sweep) +

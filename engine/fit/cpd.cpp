@@ -6,6 +6,7 @@
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/initial_factors.hpp"
@@ -27,6 +28,15 @@ CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptio
     plan.outside_box = count_outside_box(tensor, options);
   }
   return plan;
+}
+
+void check_gpu(const DeclaredGpu* gpu) {
+  if (gpu == nullptr) return;
+  for (const double speed : {gpu->link_bytes_per_second, gpu->disk_bytes_per_second, gpu->memory_bytes_per_second,
+                             gpu->cache_bytes_per_second, gpu->additions_per_second}) {
+    if (!(speed > 0)) refuse("a declared GPU has bandwidths above 0");
+  }
+  if (gpu->multiprocessors < 1) refuse("a declared GPU has at least one multiprocessor");
 }
 
 void check_cluster(const DeclaredCluster& cluster) {
@@ -59,6 +69,7 @@ CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options, const Declared
 
 CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared,
                  std::uint64_t held_bytes) {
+  check_gpu(declared);
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.compute.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
@@ -69,6 +80,7 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
 ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
                          const DeclaredGpu* gpu) {
   check_cluster(cluster);
+  check_gpu(gpu);
   if (!options.compute.devices.empty()) {
     refuse("each process of a cluster has one device; leave out " + option_name("devices"));
   }
@@ -91,8 +103,11 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
-  refuse_inputs_as_outputs({TensorChunks::of(tensor).name()},
-                           {options.output, options.checkpoint, options.compute.trace});
+  std::vector<std::filesystem::path> inputs = {tensor.summary().file};
+  if (const auto* completion = std::get_if<CompletionMethod>(&options.method); completion && completion->validation) {
+    inputs.push_back(completion->validation->summary().file);
+  }
+  refuse_inputs_as_outputs(inputs, {options.output, options.checkpoint, options.compute.trace});
   JobNeeds needs = fit_needs(tensor, start.options, held_bytes);
   needs.value_exponent = start.value_exponent;  // of a checkpoint its own
   needs.backend.stop = [&meter] { return meter.poll(); };

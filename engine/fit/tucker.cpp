@@ -16,6 +16,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/column_slabs.hpp"
@@ -69,8 +70,7 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
 
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
   const TensorSummary& tensor = given.summary();
-  refuse_inputs_as_outputs({TensorChunks::of(given).name()},
-                           {options.output, options.checkpoint, options.compute.trace});
+  refuse_inputs_as_outputs({tensor.file}, {options.output, options.checkpoint, options.compute.trace});
   check_computing(1, options.compute);
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(options.max_error >= 0 && options.max_error < 1)) {
@@ -86,11 +86,14 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
   if (options.initial == nullptr) return;
-  bool fits = options.initial->shape == tensor.shape && options.initial->factors.size() == ranks.size();
-  for (std::size_t n = 0; fits && n < ranks.size(); ++n) {
-    fits = options.initial->factors[n].size() == tensor.shape[n] * static_cast<std::uint64_t>(ranks[n]);
-  }
-  if (!fits) refuse("the initial model is not one of a tensor of this shape with these ranks");
+  const TuckerModel& initial = *options.initial;
+  const std::string fault = size_fault(initial, /*has_core=*/false);
+  if (!fault.empty()) refuse("cannot start from the initial model: " + fault);
+  if (initial.shape != tensor.shape || std::vector<int>(initial.ranks.begin(), initial.ranks.end()) != ranks)
+    refuse("the initial model is not one of a tensor of this shape with these ranks");
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  for (const std::vector<double>& factor : initial.factors)
+    if (!std::ranges::all_of(factor, is_finite)) refuse("the initial model has a number that is not finite");
   check_initial_labels(given, options.initial->labels);
 }
 

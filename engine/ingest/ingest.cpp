@@ -14,12 +14,14 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
 #include "engine/ingest/hold_out.hpp"
 #include "engine/ingest/ingest_job.hpp"
 #include "engine/ingest/input/array_reader.hpp"
+#include "engine/ingest/input/compact_reader.hpp"
 #include "engine/ingest/input/labelled_reader.hpp"
 #include "engine/ingest/input/open_input.hpp"
 #include "engine/ingest/reordering.hpp"
@@ -114,6 +116,14 @@ void check_options(const IngestOptions& options) {
   if (options.hold_out != 0 && options.reorder != Reorder::none) {
     refuse(option_name("hold_out") + " does not go with " + option_name("reorder", "frequency") +
            ", which numbers by counts; leave out one of them");
+  }
+  if (options.compact && !options.shape.empty()) {
+    refuse(option_name("compact") + " makes each mode as long as it has indices with entries; leave out " +
+           option_name("shape"));
+  }
+  if (options.compact && !options.columns.labels_from.empty()) {
+    refuse(option_name("compact") + " renumbers, but " + option_name("columns.labels_from") +
+           " keeps numbers; leave out one of them");
   }
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
@@ -307,6 +317,20 @@ SortSetup sort_setup(const CoordinateReader& reader, const IngestOptions& option
   return setup;
 }
 
+// Labels are inputs too.
+void check_outputs(std::vector<std::filesystem::path> inputs, const std::filesystem::path& output,
+                   const IngestOptions& options) {
+  for (const LabelSource& labels : options.label_files) inputs.push_back(labels.file);
+  inputs.push_back(options.columns.labels_from);
+  refuse_inputs_as_outputs(inputs, {output, options.held_out_to});
+}
+
+// Labels and names of an original index then come from the reader alone.
+IngestOptions without_compact(IngestOptions options) {
+  options.compact = false;
+  return options;
+}
+
 // Where runs are spilled: checked before the work begins, although they may not be.
 std::filesystem::path spill_folder(const IngestOptions& options, const TemporaryFile& output) {
   const std::filesystem::path& target = output.target();
@@ -322,6 +346,12 @@ std::filesystem::path spill_folder(const IngestOptions& options, const Temporary
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
                         Executor& executor, const ProgressCallback& progress) {
   check_options(options);
+  if (options.compact) {
+    CompactReader compact(reader, options, executor);
+    IngestReport report = run_ingest(compact, output, without_compact(options), executor, progress);
+    report.compacted_modes = compact.compacted();
+    return report;
+  }
   const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu);
   // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
   TemporaryFile file(output);
@@ -366,6 +396,10 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
 static std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
                                                      Executor& executor, const ProgressCallback& progress) {
   check_options(options);
+  if (options.compact) {
+    CompactReader compact(reader, options, executor);
+    return ingest_in_memory(compact, without_compact(options), executor, progress);
+  }
   if (options.hold_out > 0) refuse(option_name("hold_out") + " needs a container to write; leave it out");
   const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu);
   ProgressMeter meter(progress);
@@ -383,7 +417,7 @@ static std::unique_ptr<ChunkSource> pack_arrays(const CoordinateArrays& arrays, 
   options.index_base = 0;
   ArrayReader reader(arrays, options.shape, executor);
   if (!options.label_files.empty()) refuse(option_name("label_files") + " has no effect here; give labels");
-  if (options.shape.empty() && !arrays.labels.empty()) options.shape = reader.find_extents();
+  if (options.shape.empty() && !arrays.labels.empty() && !options.compact) options.shape = reader.find_extents();
   return ingest_in_memory(reader, options, executor, progress);
 }
 
@@ -427,6 +461,7 @@ MemoryTensor::MemoryTensor(Packed packed) : Tensor(std::move(packed.chunks)), no
 IngestReport ingest_arrow(ArrowArrayStream& stream, const std::filesystem::path& output, const IngestOptions& options,
                           const ProgressCallback& progress) {
   ArrowStream owned(stream);
+  check_outputs({}, output, options);
   ThreadPool pool(options.threads);
   const auto [reader, chosen] = open_table(std::move(owned), options, pool);
   return run_ingest(*reader, output, chosen, pool, progress);
@@ -438,8 +473,7 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   check_options(options);
   std::vector<std::filesystem::path> files;
   for (const std::filesystem::path& input : inputs) files.push_back(split_hdf5_group(input).first);
-  for (const auto& labels : options.label_files) files.push_back(labels.file);
-  refuse_inputs_as_outputs(files, {output, options.held_out_to});
+  check_outputs(std::move(files), output, options);
   IngestOptions chosen = options;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
@@ -454,6 +488,7 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
                                 const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
+  check_outputs({}, output, options);
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
@@ -461,7 +496,7 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
     refuse("the arrays have labels, and " + option_name("label_files") + " names files; leave one out");
   }
   LabelledReader labelled(reader, from_zero, pool.width());
-  if (from_zero.shape.empty()) from_zero.shape = labelled.lengthen(reader.find_extents());
+  if (from_zero.shape.empty() && !options.compact) from_zero.shape = labelled.lengthen(reader.find_extents());
   IngestReport report = run_ingest(labelled, output, from_zero, pool, progress);
   report.labels = labelled.counts();
   return report;

@@ -2,6 +2,7 @@
 #include <blco/tensor_file.hpp>
 #include <utility>
 
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
@@ -41,6 +42,7 @@ void save(const Tensor& tensor, const std::filesystem::path& output, const SaveO
   const Compression compression{options.zstd_level, options.zstd_saving_percent};
   check_compression(compression);
   const ChunkSource& chunks = TensorChunks::of(tensor);
+  refuse_inputs_as_outputs({tensor.summary().file}, {output});
   ThreadPool pool(scan_workers(chunks, budget_of(chunks, options), options.threads));
   ContainerWriter writer(output, chunks.info());
   ProgressMeter meter(progress);

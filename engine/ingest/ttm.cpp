@@ -10,6 +10,8 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
@@ -239,6 +241,7 @@ void check_product(const std::vector<std::uint64_t>& shape, std::size_t mode, co
     refuse("the matrix has " + std::to_string(matrix.rows) + " rows and " + std::to_string(matrix.columns) +
            " columns, but mode " + std::to_string(mode) + " has the length " + std::to_string(shape[mode]));
   }
+  if (matrix.data == nullptr) refuse("the matrix is null");
 }
 
 }  // namespace
@@ -247,6 +250,7 @@ void for_each_fiber(const Tensor& tensor, std::size_t mode, const MatrixView& ma
                     const TtmOptions& options, const ProgressCallback& progress) {
   const std::vector<std::uint64_t>& shape = tensor.shape();
   check_product(shape, mode, matrix);
+  check_callable(sink, "sink");
   if (TensorLayout(shape).has_high_word()) {
     FiberWalk<WideEntry>(tensor, mode, matrix, options, progress).run(sink);
   } else {
@@ -290,6 +294,7 @@ std::uint64_t write_ttm(const Tensor& tensor, std::size_t mode, const MatrixView
                         const std::filesystem::path& path, const TtmOptions& options,
                         const ProgressCallback& progress) {
   check_product(tensor.shape(), mode, matrix);
+  refuse_inputs_as_outputs({tensor.summary().file}, {path});
   FiberFileWriter writer(path, tensor.shape(), mode, matrix.columns);
   std::uint64_t fibers = 0;
   const auto add = [&](const FiberBlock& block) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/model/factor_columns.hpp"
+#include "engine/model/model_check.hpp"
 #include "kernels/losses.hpp"
 
 namespace blco {
@@ -80,6 +81,7 @@ bool has_the_scale_of_the_tensor(const CpdModel& model) {
 }  // namespace
 
 std::optional<Cancellation> find_cancellation(const CpdModel& model) {
+  check_sizes(model, "cannot compare the components of the model");
   if (!has_the_scale_of_the_tensor(model)) return std::nullopt;
   const double tensor_norm = std::sqrt(model.tensor_sum_of_squares);
   if (!(tensor_norm > 0)) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "blco/refuse.hpp"
 #include "engine/model/assignment.hpp"
 #include "engine/model/factor_columns.hpp"
+#include "engine/model/model_check.hpp"
 
 namespace blco {
 namespace {
@@ -103,6 +104,7 @@ ModelMatch match_components(const CpdModel& first, const CpdModel& second) {
     refuse("the models cannot be compared: one has " + std::to_string(first.shape.size()) + " modes, the other " +
            std::to_string(second.shape.size()));
   }
+  for (const CpdModel* model : {&first, &second}) check_sizes(*model, "the models cannot be compared");
   const std::vector<double> congruence = congruences(first, second);
   const auto rank = static_cast<std::size_t>(first.rank);
   const auto other_rank = static_cast<std::size_t>(second.rank);

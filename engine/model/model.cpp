@@ -62,6 +62,7 @@ To with_header(const From& from) {
   to.reading = from.reading;
   to.seed = from.seed;
   to.ridge = from.ridge;
+  to.found_ridge = from.found_ridge;
   to.tensor_nnz = from.tensor_nnz;
   to.tensor_sum_of_squares = from.tensor_sum_of_squares;
   return to;
@@ -70,6 +71,7 @@ To with_header(const From& from) {
 }  // namespace
 
 std::vector<MatrixView> CpdModel::matrices() const {
+  check_sizes(*this, "the model has no matrices");
   std::vector<MatrixView> views;
   const auto columns = static_cast<std::size_t>(rank);
   for (std::size_t n = 0; n < factors.size(); ++n)
@@ -93,6 +95,7 @@ void check_cell(const std::vector<std::uint64_t>& shape, std::span<const std::ui
 }
 
 double CpdModel::value(std::span<const std::uint64_t> cell) const {
+  check_sizes(*this, "the model has no values");
   check_cell(shape, cell);
   std::vector<double> terms = weights;
   for (std::size_t n = 0; n < cell.size(); ++n) {
@@ -141,6 +144,7 @@ ModelFile describe_model(const CpdModel& model) {
 }
 
 void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+  check_sizes(model, "cannot save the model");
   write_model_file(path, describe_model(model), model.factors, claims == nullptr ? nullptr : claims->find(path));
 }
 
@@ -164,24 +168,27 @@ CpdModel load_model(const std::filesystem::path& path) {
 
 bool is_model(const std::filesystem::path& path) noexcept { return is_model_file(path); }
 
-void check_sizes(const CpdModel& model, const std::string& failure) {
-  const auto require = [&](bool holds, const std::string& what) {
-    if (!holds) refuse(failure + ": " + what);
-  };
-  require(model.rank >= 1 && model.weights.size() == static_cast<std::size_t>(model.rank),
-          "it does not have one weight per component");
-  require(!model.shape.empty() && model.factors.size() == model.shape.size(), "it does not have one factor per mode");
-  require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(),
-          "it does not have one name per mode");
-  require(model.labels.empty() || model.labels.size() == model.shape.size(),
-          "it does not have one list of labels per mode");
+std::string size_fault(const CpdModel& model) {
+  const std::size_t order = model.shape.size();
+  if (model.rank < 1 || model.weights.size() != static_cast<std::size_t>(model.rank))
+    return "it does not have one weight per component";
+  if (order == 0 || model.factors.size() != order) return "it does not have one factor per mode";
+  if (!model.mode_names.empty() && model.mode_names.size() != order) return "it does not have one name per mode";
+  if (!model.labels.empty() && model.labels.size() != order) return "it does not have one list of labels per mode";
+  if (!model.constraints.empty() && model.constraints.size() != order)
+    return "it does not have one constraint per mode";
   const auto rank = static_cast<std::uint64_t>(model.rank);
-  for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    require(model.factors[n].size() % rank == 0 && model.factors[n].size() / rank == model.shape[n],
-            "the size of factor " + std::to_string(n) + " is not the length of its mode times the rank");
-    require(model.labels.empty() || model.labels[n].empty() || model.labels[n].size() == model.shape[n],
-            "a mode does not have one label per index");
+  for (std::size_t n = 0; n < order; ++n) {
+    if (model.factors[n].size() % rank != 0 || model.factors[n].size() / rank != model.shape[n])
+      return "the size of factor " + std::to_string(n) + " is not the length of its mode times the rank";
+    if (!model.labels.empty() && !model.labels[n].empty() && model.labels[n].size() != model.shape[n])
+      return "a mode does not have one label per index";
   }
+  return {};
+}
+
+void check_sizes(const CpdModel& model, const std::string& failure) {
+  if (const std::string fault = size_fault(model); !fault.empty()) refuse(failure + ": " + fault);
 }
 
 }  // namespace blco

@@ -14,10 +14,13 @@
 
 namespace blco {
 
-// Throws Error{invalid_argument} that begins with `failure`, such as "cannot export the model", if the numbers of
-// weights, factors, names and labels do not suit shape and rank.
+// What does not suit shape and rank, in words: the numbers of weights, factors, names, labels or constraints. Empty:
+// nothing. Whatever takes a model asks this before it reads a number of it.
+std::string size_fault(const CpdModel& model);
+// Of core, matrices, names and labels; a fit that starts from the matrices needs no core.
+std::string size_fault(const TuckerModel& model, bool has_core = true);
+// Throws Error{invalid_argument} for such a fault, which begins with `failure`, such as "cannot export the model".
 void check_sizes(const CpdModel& model, const std::string& failure);
-// Of core, factors, names and labels.
 void check_sizes(const TuckerModel& model, const std::string& failure);
 
 ModelFile describe_model(const CpdModel& model);

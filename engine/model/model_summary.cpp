@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/model/factor_columns.hpp"
 #include "engine/model/model_check.hpp"
@@ -28,6 +29,7 @@ ColumnSummary summarize_column(const CpdModel& model, std::size_t n, std::size_t
 }  // namespace
 
 std::vector<FactorEntry> CpdModel::top(std::size_t component, std::size_t mode, std::size_t count) const {
+  check_sizes(*this, "the model has no columns");
   if (mode >= factors.size()) {
     refuse("mode " + std::to_string(mode) + " does not exist: the model has " + std::to_string(factors.size()) +
            " modes, counted from 0");
@@ -51,6 +53,7 @@ std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, st
 }
 
 std::vector<double> component_weights(const CpdModel& model) {
+  check_sizes(model, "cannot weigh the model");
   const auto rank = static_cast<std::size_t>(model.rank);
   std::vector<double> weights = model.weights;
   for (const std::vector<double>& factor : model.factors) {
@@ -65,6 +68,7 @@ std::vector<double> component_weights(const CpdModel& model) {
 }
 
 std::vector<ComponentSummary> summarize_components(const CpdModel& model, const SummaryOptions& options) {
+  if (!(options.small >= 0)) refuse(option_name("small") + " must be at least 0");
   const std::vector<double> weights = component_weights(model);
   double sum = 0;
   for (const double one : weights) sum += std::abs(one);

@@ -12,6 +12,8 @@
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/model/factor_columns.hpp"
@@ -117,6 +119,11 @@ class Report {
     return components;
   }
 
+  std::string ridge_in_words() const {
+    if (model_->found_ridge) return rounded(*model_->found_ridge) + " <small>found by the fit</small>";
+    return model_->ridge > 0 ? rounded(model_->ridge) : "found by the fit";
+  }
+
   std::string facts() const {
     PageFacts facts;
     const bool is_fit = !model_->fit_history.empty();
@@ -134,7 +141,7 @@ class Report {
         facts.add("constraint", modes_[n].name + ": " + escaped(to_string(model_->constraints[n])));
       }
     }
-    if (model_->ridge != 0) facts.add("ridge", model_->ridge > 0 ? rounded(model_->ridge) : "found by the fit");
+    if (model_->ridge != 0) facts.add("ridge", ridge_in_words());
     facts.add("precision", to_string(model_->precision));
     facts.add("seed", std::to_string(model_->seed));
     if (const std::optional<Cancellation> found = find_cancellation(*model_)) {
@@ -281,11 +288,13 @@ class Report {
 
 void write_report(const CpdModel& model, const TextSink& sink, const ReportOptions& options,
                   const ProgressCallback& progress) {
+  check_callable(sink, "sink");
   Report(model, options, progress).write(sink);
 }
 
 void write_report(const CpdModel& model, const std::filesystem::path& output, const ReportOptions& options,
                   const ProgressCallback& progress, const OutputClaims* claims) {
+  if (options.tensor != nullptr) refuse_inputs_as_outputs({options.tensor->summary().file}, {output});
   write_page(output, claims, [&](const TextSink& sink) { write_report(model, sink, options, progress); });
 }
 

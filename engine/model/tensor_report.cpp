@@ -11,6 +11,8 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/model/factor_columns.hpp"
 #include "engine/model/report_page.hpp"
@@ -155,11 +157,13 @@ class TensorReport {
 
 void write_report(const Tensor& tensor, const TextSink& sink, const ReportOptions& options,
                   const ProgressCallback& progress) {
+  check_callable(sink, "sink");
   TensorReport(tensor, options, progress).write(sink);
 }
 
 void write_report(const Tensor& tensor, const std::filesystem::path& output, const ReportOptions& options,
                   const ProgressCallback& progress, const OutputClaims* claims) {
+  refuse_inputs_as_outputs({tensor.summary().file}, {output});
   write_page(output, claims, [&](const TextSink& sink) { write_report(tensor, sink, options, progress); });
 }
 

@@ -35,6 +35,7 @@ To with_numbers(From& from) {
 
 // Multiplies the core by the cell's rows, one mode after the other from the last.
 double TuckerModel::value(std::span<const std::uint64_t> cell) const {
+  check_sizes(*this, "the model has no values");
   check_cell(shape, cell);
   std::vector<double> rest;
   const double* from = core.data();
@@ -50,6 +51,7 @@ double TuckerModel::value(std::span<const std::uint64_t> cell) const {
 }
 
 std::vector<CoreEntry> TuckerModel::top_of_core(std::size_t count) const {
+  check_sizes(*this, "the model has no core");
   std::vector<CoreEntry> entries;
   for (const FactorEntry& largest : largest_of_column(core, 1, 0, count)) {
     CoreEntry entry{std::vector<std::uint64_t>(ranks.size()), largest.value};
@@ -61,33 +63,38 @@ std::vector<CoreEntry> TuckerModel::top_of_core(std::size_t count) const {
 }
 
 std::vector<FactorEntry> TuckerModel::top(std::size_t mode, std::size_t column, std::size_t count) const {
+  check_sizes(*this, "the model has no columns");
   if (mode >= factors.size() || column >= ranks[mode]) {
     refuse("column " + std::to_string(column) + " of mode " + std::to_string(mode) + " does not exist in the model");
   }
   return largest_of_column(factors[mode], static_cast<std::size_t>(ranks[mode]), column, count);
 }
 
-void check_sizes(const TuckerModel& model, const std::string& failure) {
-  const auto require = [&](bool holds, const std::string& what) {
-    if (!holds) refuse(failure + ": " + what);
-  };
+// Quotients, for products of ranks may exceed 64 bits.
+std::string size_fault(const TuckerModel& model, bool has_core) {
   const std::size_t order = model.shape.size();
-  require(order > 0 && model.ranks.size() == order && model.factors.size() == order,
-          "it does not have one rank and one matrix per mode");
-  require(model.mode_names.empty() || model.mode_names.size() == order, "it does not have one name per mode");
-  require(model.labels.empty() || model.labels.size() == order, "it does not have one list of labels per mode");
-  std::uint64_t core = 1;
+  if (order == 0 || model.ranks.size() != order || model.factors.size() != order)
+    return "it does not have one rank and one matrix per mode";
+  if (!model.mode_names.empty() && model.mode_names.size() != order) return "it does not have one name per mode";
+  if (!model.labels.empty() && model.labels.size() != order) return "it does not have one list of labels per mode";
+  std::uint64_t core = model.core.size();
   for (std::size_t n = 0; n < order; ++n) {
-    core *= model.ranks[n];
-    require(model.ranks[n] >= 1 && model.factors[n].size() == model.shape[n] * model.ranks[n],
-            "the size of matrix " + std::to_string(n) + " is not the length of its mode times its rank");
-    require(model.labels.empty() || model.labels[n].empty() || model.labels[n].size() == model.shape[n],
-            "a mode does not have one label per index");
+    const std::uint64_t rank = model.ranks[n];
+    if (rank < 1 || model.factors[n].size() % rank != 0 || model.factors[n].size() / rank != model.shape[n])
+      return "the size of matrix " + std::to_string(n) + " is not the length of its mode times its rank";
+    if (!model.labels.empty() && !model.labels[n].empty() && model.labels[n].size() != model.shape[n])
+      return "a mode does not have one label per index";
+    core = core % rank == 0 ? core / rank : 0;
   }
-  require(model.core.size() == core, "the size of the core is not the product of the ranks");
+  return core == 1 || !has_core ? "" : "the size of the core is not the product of the ranks";
+}
+
+void check_sizes(const TuckerModel& model, const std::string& failure) {
+  if (const std::string fault = size_fault(model); !fault.empty()) refuse(failure + ": " + fault);
 }
 
 std::vector<std::vector<double>> principal_angles(const TuckerModel& first, const TuckerModel& second) {
+  for (const TuckerModel* model : {&first, &second}) check_sizes(*model, "the models cannot be compared");
   if (first.shape != second.shape) {
     refuse("the models have the shapes " + shape_text(first.shape) + " and " + shape_text(second.shape) +
            ", so they cannot be compared");
@@ -119,6 +126,7 @@ TuckerModel to_model(TuckerFile file) {
 }
 
 void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+  check_sizes(model, "cannot save the model");
   write_tucker_file(path, to_file(model), claims == nullptr ? nullptr : claims->find(path));
 }
 

@@ -7,6 +7,7 @@
 
 #include "blco/error.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/report_page.hpp"
 
@@ -120,6 +121,7 @@ class TuckerReport {
 }  // namespace
 
 void write_report(const TuckerModel& model, const TextSink& sink, const ReportOptions& options) {
+  check_callable(sink, "sink");
   TuckerReport(model, options).write(sink);
 }
 

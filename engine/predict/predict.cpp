@@ -9,6 +9,8 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/index_view.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/number_text.hpp"
@@ -20,6 +22,7 @@
 #include "engine/predict/repeat_count.hpp"
 #include "engine/predict/tensor_reader.hpp"
 #include "engine/predict/worst_entries.hpp"
+#include "io/arrays/coo_reader.hpp"
 #include "io/container/model_file.hpp"
 #include "io/container/tucker_file.hpp"
 #include "io/text/tns_writer.hpp"
@@ -358,6 +361,7 @@ std::vector<double> predict(const CpdModel& model, std::span<const IndexView> co
   }
   const std::size_t count = size_of(coordinates[0]);
   for (std::size_t n = 0; n < order; ++n) {
+    check_view(coordinates[n], "the coordinates of mode " + std::to_string(n));
     if (size_of(coordinates[n]) == count) continue;
     refuse("there are " + std::to_string(size_of(coordinates[n])) + " coordinates of mode " + std::to_string(n) +
            ", but " + std::to_string(count) + " of mode 0; give as many of each");
@@ -384,6 +388,7 @@ std::vector<double> predict(const CpdModel& model, std::span<const IndexView> co
 PredictSummary write_predictions(const ModelSource& model, const fs::path& entries, const TextSink& sink,
                                  TextFormat format, const PredictOptions& options, const ProgressCallback& progress) {
   const char separator = separator_of(format);
+  check_callable(sink, "sink");
   Prediction prediction(model, options);
   prediction.open(entries);
   return prediction.write(sink, separator, progress);
@@ -392,6 +397,9 @@ PredictSummary write_predictions(const ModelSource& model, const fs::path& entri
 PredictSummary write_predictions(const ModelSource& model, const fs::path& entries, const fs::path& output,
                                  const PredictOptions& options, const ProgressCallback& progress) {
   const TextFormat format = format_of(output);
+  std::vector<fs::path> inputs = {split_hdf5_group(entries).first};
+  if (const auto* const file = std::get_if<fs::path>(&model)) inputs.push_back(*file);
+  refuse_inputs_as_outputs(inputs, {output});
   TnsWriter writer(output);
   const TextSink sink = [&](std::string_view text) { writer.write(text); };
   PredictOptions beside = options;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
+#include "engine/common/check_outputs.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/common/ordered_text.hpp"
 #include "engine/common/progress_meter.hpp"
@@ -140,6 +142,7 @@ TextFormat format_of(const std::filesystem::path& output) {
 
 TextReport export_text(const Tensor& tensor, const TextSink& sink, const TextOptions& options,
                        const ProgressCallback& progress) {
+  check_callable(sink, "sink");
   check_index_base(options.index_base);
   return TextExport(tensor, sink, options, progress).run();
 }
@@ -148,6 +151,7 @@ TextReport export_text(const Tensor& tensor, const std::filesystem::path& output
                        const ProgressCallback& progress) {
   TextOptions named = options;
   named.format = format_of(output);
+  refuse_inputs_as_outputs({tensor.summary().file}, {output});
   TnsWriter writer(output);
   const TextReport report =
       export_text(tensor, TextSink([&](std::string_view text) { writer.write(text); }), named, progress);

@@ -90,6 +90,7 @@ class Scan {
 }  // namespace
 
 int scan_workers(const ChunkSource& tensor, const ScanBudget& budget, int threads) {
+  check_threads(threads);
   const TensorSizes sizes = measure_tensor(tensor);
   const std::uint64_t fixed = overhead_bytes + sizes.table_bytes + tensor.held_bytes() + budget.fixed_bytes;
   const std::uint64_t each = thread_bytes + budget.worker_bytes + sizes.largest_buffer() + sizes.largest_scratch();

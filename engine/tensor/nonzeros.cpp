@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "engine/common/check_callable.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
@@ -133,6 +134,7 @@ class Walk {
 
 void for_each_nonzero(const Tensor& tensor, const NonzeroVisitor& visit, const NonzeroOptions& options,
                       const ProgressCallback& progress) {
+  check_callable(visit, "visitor");
   Walk(tensor, options, 0, progress).run(visit, options.in_order);
 }
 
@@ -180,6 +182,7 @@ NonzeroCursor::NonzeroCursor(NonzeroCursor&&) noexcept = default;
 NonzeroCursor& NonzeroCursor::operator=(NonzeroCursor&&) noexcept = default;
 
 NonzeroColumns NonzeroCursor::next() {
+  if (!state_) refuse("the cursor has been moved from; use the one that it went to");
   NonzeroColumns columns{std::vector<std::vector<std::uint64_t>>(state_->order), {}};
   NonzeroReader& reader = state_->reader;
   if (!reader.next(std::numeric_limits<std::size_t>::max())) return columns;

@@ -6,6 +6,7 @@
 
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/value_counts.hpp"
@@ -128,6 +129,7 @@ class Measurement {
 
 TensorStatistics measure_statistics(const Tensor& tensor, const MemoryBudget& budget, int threads,
                                     const ProgressCallback& progress) {
+  check_threads(threads);
   return Measurement(TensorChunks::of(tensor), host_budget(budget.host_bytes), threads, progress).run();
 }
 

@@ -30,6 +30,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
   summary.chunk_count = info.chunk_count();
   summary.sum_of_squares = info.sum_of_squares;
   summary.file_bytes = chunks.file_bytes();
+  if (summary.file_bytes > 0) summary.file = chunks.name();
   const std::vector<std::uint64_t> label_bytes = chunks.label_bytes();
   if (std::ranges::any_of(label_bytes, [](std::uint64_t bytes) { return bytes > 0; })) {
     summary.label_bytes = label_bytes;
@@ -50,7 +51,13 @@ TensorSummary summarize(const ChunkSource& chunks) {
 }  // namespace
 
 Tensor::Tensor(std::unique_ptr<ChunkSource> chunks) : chunks_(std::move(chunks)), summary_(summarize(*chunks_)) {}
-std::vector<Labels> Tensor::labels() const { return chunks_->labels(); }
+
+const TensorSummary& Tensor::summary() const {
+  if (!chunks_) refuse("the tensor has been moved from and holds nothing; use the one that it went to");
+  return summary_;
+}
+
+std::vector<Labels> Tensor::labels() const { return TensorChunks::of(*this).labels(); }
 Tensor::~Tensor() = default;
 Tensor::Tensor(Tensor&&) noexcept = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;
@@ -72,17 +79,6 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
     if (!name.empty() && mode != tensor.mode_names.end()) return static_cast<std::size_t>(mode - tensor.mode_names.begin());
   }
   refuse("'" + word + "' is not a mode of the tensor; its modes are " + list);
-}
-
-void refuse_inputs_as_outputs(const std::vector<std::filesystem::path>& inputs,
-                              const std::vector<std::filesystem::path>& outputs) {
-  std::error_code ignored;
-  for (const std::filesystem::path& output : outputs) {
-    for (const std::filesystem::path& input : inputs) {
-      if (!std::filesystem::equivalent(input, output, ignored)) continue;
-      refuse("the output " + output.string() + " is also an input; choose another name");
-    }
-  }
 }
 
 TensorFile::TensorFile(const std::filesystem::path& path) : Tensor(std::make_unique<ContainerReader>(path)) {}

@@ -64,10 +64,29 @@ std::uint64_t job_budget(const Compute& compute) {
   return is_shared ? budget / static_cast<std::uint64_t>(compute.peers->neighbours()) : budget;
 }
 
+namespace {
+
+// Of a tensor most of whose indices have no entry: that it can be ingested without these.
+std::string advice_to_compact(const TensorSummary& tensor) {
+  constexpr std::uint64_t most = 4;  // as many indices as can have entries
+  std::uint64_t length = 0;
+  std::uint64_t occurring = 0;
+  for (const std::uint64_t of_mode : tensor.shape) {
+    length += of_mode;
+    occurring += std::min(of_mode, tensor.nnz);
+  }
+  if (length <= most * occurring) return "";
+  return "a tensor ingested with " + option_name("IngestOptions.compact") + " (at most " + std::to_string(occurring) +
+         " of its " + std::to_string(length) + " indices have entries), ";
+}
+
+}  // namespace
+
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
   needs.backend.rank = rank;
   needs.backend.precision = precision;
+  needs.smaller = advice_to_compact(tensor.summary()) + needs.smaller;
   add_reordering_bytes(TensorChunks::of(tensor).info(), needs);
   return needs;
 }

@@ -12,6 +12,7 @@
 
 #include "blco/error.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/check_callable.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/peer_messages.hpp"
 #include "engine/work/touched_rows.hpp"
@@ -195,6 +196,7 @@ class Server {
 }  // namespace
 
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers) {
+  check_callable(open, "function that opens the tensor");
   Server server(open, compute, peers);
   while (server.answer(ReceivedMessage(peers.receive(parent_of(peers.rank()))))) {
   }

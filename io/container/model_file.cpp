@@ -113,6 +113,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   write_text(place, root, "stop_reason", model.stop_reason);
   if (!model.precision.empty()) write_text(place, root, "precision", model.precision);
   if (model.ridge != 0) write_attribute(place, root, "ridge", model.ridge);
+  if (model.found_ridge) write_attribute(place, root, "found_ridge", *model.found_ridge);
   write_text(place, root, "method", model.method);
   write_text(place, root, "loss", model.loss);
   if (!model.constraints.empty()) write_texts(place, root, "constraints", model.constraints);
@@ -192,6 +193,11 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
     model.ridge = read_real(place, root, "ridge");
     if (!std::isfinite(model.ridge) || (model.ridge < 0 && model.ridge != -1))
       fail_at(place, "the attribute ridge is neither a number of 0 or more nor -1");
+  }
+  if (has_attribute(place, root, "found_ridge")) {
+    model.found_ridge = read_real(place, root, "found_ridge");
+    if (!(std::isfinite(*model.found_ridge) && *model.found_ridge >= 0))
+      fail_at(place, "the attribute found_ridge is no number of 0 or more");
   }
   if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
   if (has_attribute(place, root, "loss")) model.loss = read_text(place, root, "loss", max_word_bytes);

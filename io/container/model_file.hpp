@@ -35,8 +35,9 @@ struct ModelFile {
   std::optional<double> explained;  // share of the best constant model's deviance
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
-  std::string precision;  // of the arithmetic: "f64", "f32" or "mixed"
-  double ridge = 0;       // added to the diagonal of each system; 0: none; -1: found by the fit
+  std::string precision;              // of the arithmetic: "f64", "f32" or "mixed"
+  double ridge = 0;                   // added to the diagonal of each system; 0: none; -1: found by the fit
+  std::optional<double> found_ridge;  // what the fit found
   std::string stop_reason;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;

@@ -12,8 +12,8 @@ using namespace blco;
 
 // make_corpus.py counts them.
 const fuzz::ScriptNames names{
-    {"format", "version", "rank", "shape", "fit", "sweeps", "seed", "ridge", "stop_reason", "precision", "tensor_nnz",
-     "tensor_sum_of_squares", "mode_names", "method", "loss", "constraints"},
+    {"format", "version", "rank", "shape", "fit", "sweeps", "seed", "ridge", "found_ridge", "stop_reason", "precision",
+     "tensor_nnz", "tensor_sum_of_squares", "mode_names", "method", "loss", "constraints"},
     {"weights", "factors/0", "factors/1", "factors/2", "fit_history", "objective_history", "state/numbers",
      "state/moments/0", "state/moments/1"}};
 

@@ -75,6 +75,21 @@ def test_one_value_is_for_all_entries_and_repeated_ones_add_up():
     assert "2 nonzeros" in repr(tensor) and "user: 3" in repr(tensor) and "in memory" in repr(tensor)
 
 
+def test_compact_modes_are_those_of_numpy_unique(tmp_path):
+    random = np.random.default_rng(1)
+    coords = random.choice([random.integers(0, 98_000_000, 60), random.integers(0, 2**40, 60)], 500, axis=1)
+    values = random.random(500)
+
+    tensor = blco.ingest(coords.T, tmp_path / "t.blco", values=values, compact=True)
+
+    uniques, places = zip(*(np.unique(row, return_inverse=True) for row in coords))
+    assert tensor.shape == tuple(map(len, uniques))
+    assert [list(map(int, labels)) for labels in tensor.labels] == [list(row) for row in uniques]
+    expected = np.zeros(tensor.shape)
+    np.add.at(expected, places, values)
+    assert np.allclose(dense(tensor), expected, rtol=1e-15)
+
+
 @pytest.mark.parametrize("make", [scipy.sparse.coo_array, scipy.sparse.coo_matrix, scipy.sparse.csr_array])
 def test_scipy(entries, make):
     matrix = entries.dense[:, :, 0]

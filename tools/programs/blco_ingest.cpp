@@ -105,6 +105,11 @@ cli::Json report_json(const IngestReport& report, const std::filesystem::path& o
           {"shape", report.shape},
           {"labels", cli::list_json(report.labels, labels)},
           {"reordered_modes", report.reordered_modes},
+          {"compacted_modes",
+           cli::list_json(report.compacted_modes,
+                          [](const CompactedMode& mode) {
+                            return Json{{"mode", mode.mode}, {"indices", mode.indices}, {"original", mode.original}};
+                          })},
           {"crowded_modes", cli::list_json(report.crowded_modes, crowded)},
           {"fewer_bins", cli::list_json(report.fewer_bins, bins)},
           {"notes", report.notes},
@@ -132,6 +137,10 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
   }
   for (std::size_t i = 0; i < report.labels.size(); ++i) {
     row(i == 0 ? "labels" : "", labels_text(report.labels[i], options.mode_names));
+  }
+  for (const CompactedMode& mode : report.compacted_modes) {
+    row("compacted", fmt::format("mode {}: {} of {} indices have entries; labels are the original ones", mode.mode,
+                                 cli::format_count(mode.indices), cli::format_count(mode.original)));
   }
   if (!report.reordered_modes.empty()) {
     row("reordered", cli::format_modes(report.reordered_modes, report.shape.size()));
@@ -229,6 +238,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                        "The smallest coordinate in text; in arrays it is always 0");
   line.add_whole("--skip-lines", ingest.skip_lines, 0,
                  {"N", "Number of lines to skip at the start of every text file"});
+  line.add_flag(
+      "--compact", ingest.compact,
+      "Renumber the indices of each mode that have entries, in rising order, so that modes are no longer than "
+      "they have of these; the original index becomes the label, where there is none");
   cli::add_container_options(line, ingest);
 }
 

@@ -179,7 +179,8 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
        "that components do not grow against each other; a component that stands alone has its weight divided "
        "by 1 + X, so 0.01 to 0.1 will do. complete adds the squares of all factors' entries, times a power "
        "of the values' size, so that X does not depend on their unit",
-       "0; complete with --validate: found by the fit"});
+       "0; complete: found by the fit, by held-out entries of --validate, or by some that it holds back itself where "
+       "rows have few entries"});
 }
 
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,

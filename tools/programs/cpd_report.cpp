@@ -119,9 +119,16 @@ std::string explain_tolerance(const CpdOptions& options) {
                      tolerance);
 }
 
-std::string explain(StopReason reason, const CpdOptions& options) {
+// Whether the fit held entries back to find its ridge.
+bool has_held_back(const CpdModel& model, const CpdOptions& options) {
+  const auto* completion = std::get_if<CompletionMethod>(&options.method);
+  return completion != nullptr && completion->validation == nullptr && model.found_ridge.value_or(0) > 0;
+}
+
+std::string explain(StopReason reason, const CpdModel& model, const CpdOptions& options) {
   switch (reason) {
     case StopReason::tolerance:
+      if (has_held_back(model, options)) return "the sweeps with the ridge that was found lower the objective no more";
       return explain_tolerance(options);
     case StopReason::sweeps:
       return fmt::format("reached the limit of {}",
@@ -140,6 +147,7 @@ std::string explain(StopReason reason, const CpdOptions& options) {
 bool is_loosely_determined(const CpdModel& model, const CpdOptions& options) {
   const auto* completion = std::get_if<CompletionMethod>(&options.method);
   if (completion == nullptr || completion->validation != nullptr || options.ridge > 0) return false;
+  if (model.found_ridge.value_or(0) > 0) return false;
   constexpr double entries_of_number = 4;
   double rows = 0;
   for (const std::uint64_t length : model.shape) rows += static_cast<double>(length);
@@ -272,6 +280,10 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
     if (report.held_out) json["held_out"] = held_out_json(*report.held_out);
     words += fmt::format("  held-out error {:.6g}", *report.validation_error);
   }
+  if (report.ridge) {
+    json["ridge"] = *report.ridge;
+    if (*report.ridge > 0) words += fmt::format("  ridge {:.3g}", *report.ridge);
+  }
   reporter.event("sweep", json);
   reporter.print("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
                  format_bytes(report.bytes_read));
@@ -361,7 +373,13 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
                {"cancellation", cancellation_json(cancellation)}};
   json[is_fit ? "fit" : "objective"] = is_fit ? model.fit() : model.objective();
   if (model.explained) json["explained"] = *model.explained;
+  if (model.found_ridge) json["ridge"] = *model.found_ridge;
   reporter.event("result", json);
+  if (model.found_ridge.value_or(0) > 0) {
+    reporter.print("ridge   {:.4g}, found by the fit; it draws rows to the mean row of their mode", *model.found_ridge);
+  } else if (model.found_ridge) {
+    reporter.print("ridge   none");
+  }
   if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation, model));
   constexpr double next_to_nothing = 1e-6;  // of the tensor's norm
   if (options.ridge > 0 && std::abs(model.weights[0]) <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
@@ -384,7 +402,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
         "note    the entries are few for so many components, so unknown cells may mean little; give held-out entries "
         "by --validate, or --ridge 0.1, or a smaller --rank");
   }
-  reporter.print("stopped: {}", explain(model.stop_reason, options));
+  reporter.print("stopped: {}", explain(model.stop_reason, model, options));
   std::string value =
       is_fit ? fmt::format("fit {:.6f}", model.fit()) : fmt::format("objective {:.6e}", model.objective());
   if (model.explained) {

@@ -100,7 +100,11 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("sweeps", model.sweeps());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
-  if (model.ridge != 0) print_row("ridge", model.ridge > 0 ? fmt::format("{}", model.ridge) : "found by the fit");
+  if (model.found_ridge) {
+    print_row("ridge", fmt::format("{:.6g}, found by the fit", *model.found_ridge));
+  } else if (model.ridge != 0) {
+    print_row("ridge", model.ridge > 0 ? fmt::format("{}", model.ridge) : "found by the fit");
+  }
   print_row("components",
             fmt::format("{} of {}, by decreasing weight; numbered from 0, like the columns of the factors",
                         components.size(), model.rank));
@@ -153,6 +157,7 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
           {"seed", model.seed},
           {"precision", to_string(model.precision)},
           {"ridge", model.ridge},
+          {"found_ridge", cli::or_null(model.found_ridge)},
           {"cancellation", cli::cancellation_json(find_cancellation(model))},
           {"components", cli::list_json(components, component)}};
 }

@@ -9,10 +9,17 @@
 // (Friedman, Hastie & Tibshirani, Regularization Paths for Generalized Linear Models via Coordinate Descent, 2010), and
 // draws each row to its mode's mean row, as a prior with a mean does (Salakhutdinov & Mnih, Bayesian Probabilistic
 // Matrix Factorization using MCMC, 2008). Its objective adds ridge (|c|^2 + sum |a - c|^2), where c is that row.
+//
+// Without held-out entries a fit whose rows are short of entries holds some back from itself while the ridge falls. It
+// then goes on with the best ridge and all entries.
+//
+// Over 500 lines: sweeps, the ridge's path and both kinds of held-out errors share one state, which a checkpoint keeps.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -25,6 +32,7 @@
 #include "engine/fit/methods/entry_means.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/methods/held_back.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
@@ -47,6 +55,15 @@ constexpr int best_vector = 2;
 constexpr double first_ridge = 6;
 constexpr double fall_of_ridge = 0.7;
 constexpr double last_ridge = 6e-5;
+// Of entries too few to hold some back.
+constexpr double ridge_of_few = 1;
+// A ridge is looked for where a row has fewer entries for each of its numbers; else noise in them hardly matters. Of
+// few entries, where a row is hardly determined.
+constexpr double ample_entries = 8;
+constexpr double fewest_of_few = 2;
+// Of a ridge on a path, a sweep that lowers the root of the objective by no more ends it, and so do so many sweeps.
+constexpr double settled = 1e-3;
+constexpr int most_sweeps_of_ridge = 10;
 
 // Of random numbers times s, of mean a and mean square b, the model's mean square is
 // s^(2 N) (R b^N + R (R - 1) a^(2 N)). Returns s.
@@ -111,7 +128,11 @@ class CpCompletion final : public FitMethod {
   void start(std::span<const double> weights) override;
   // Updates every mode, in order; a stop ends it after the pass in progress, with what the modes have gained so far.
   void run_step(SweepReport& report) override;
-  std::optional<double> first_objective() const override { return first_objective_; }
+  // Objectives with other ridges are not to be compared.
+  std::optional<double> first_objective() const override {
+    return is_automatic() && has_searched_ ? std::nullopt : first_objective_;
+  }
+  std::optional<double> found_ridge() const override;
   // With held-out entries: back to the model of the least error.
   std::size_t finish() override;
   const std::vector<double>& weights() const override { return weights_; }
@@ -133,7 +154,13 @@ class CpCompletion final : public FitMethod {
 
   // Returns whether it took all steps; a stop leaves some out.
   bool update_mode(int mode);
-  bool is_path() const { return context_.options.ridge == automatic_ridge && ridge_ > 0; }
+  bool is_automatic() const { return context_.options.ridge == automatic_ridge; }
+  // Whether rows are drawn to their mode's mean row.
+  bool draws_to_means() const { return is_automatic() && ridge_ > 0; }
+  // Whether the ridge may still fall.
+  bool is_path() const { return held_out_ != nullptr ? draws_to_means() : held_back_ != nullptr; }
+  double first_ridge_of(const EntryMeans& means);
+  double ridge_after(int falls) const;
   std::vector<double> mean_row(int mode, double added_rows = 0);
   double beyond_squares(int mode, std::span<const double> centre);
   double cold_squares(int mode) const;
@@ -142,7 +169,10 @@ class CpCompletion final : public FitMethod {
   void fill_with_means();
   std::vector<double> first_cold_row(int mode) const;
   void lower_ridge(SweepReport& report, bool is_settled);
-  void let_ridge_fall();
+  void search_ridge(SweepReport& report, bool is_settled);
+  void end_search(int falls);
+  // A loss pass over the entries, without those that are held back.
+  void pass_over_known(const EntryFunction& function, ModeSet outputs);
   CgStep cg_step(int mode) const;
   void find_squares();
   double squared_error();
@@ -168,20 +198,53 @@ class CpCompletion final : public FitMethod {
   HeldOutReport means_;
   int falls_ = 0;            // of the ridge, on a path
   int sweeps_of_ridge_ = 0;  // since the last of them
+  int best_falls_ = 0;       // with the least error
+  bool has_searched_ = false;
+  std::unique_ptr<HeldBack> held_back_;  // null: all entries count
 };
 
 CpCompletion::CpCompletion(const FitContext& context)
     : context_(context),
       rank_(static_cast<std::size_t>(context.options.rank)),
       unit_(std::pow(context.mean_square(), 1 - 1.0 / order())),
-      ridge_(unit_ * (context.options.ridge == automatic_ridge ? first_ridge : context.options.ridge)),
+      ridge_(unit_ * context.options.ridge),
       weights_(rank_, 1.0),
       held_out_(completion().validation) {
   const EntryMeans means(TensorChunks::of(context.tensor), context.workers.executor());
   for (std::size_t n = 0; n < context.tensor.summary().shape.size(); ++n) cold_rows_.push_back(means.cold_rows(n));
+  if (is_automatic()) ridge_ = unit_ * first_ridge_of(means);
   if (held_out_ == nullptr) return;
   means_ = means.compare(TensorChunks::of(*held_out_));
   context.workers.add(TensorChunks::of(*held_out_));
+}
+
+// Makes held_back_ where a search is to begin.
+double CpCompletion::first_ridge_of(const EntryMeans& means) {
+  has_searched_ = held_out_ != nullptr;
+  if (held_out_ != nullptr) return first_ridge;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (int mode = 0; mode < order(); ++mode) {
+    if (!is_held(mode)) fewest = std::min(fewest, means.fewest_entries(static_cast<std::size_t>(mode)));
+  }
+  const auto columns = static_cast<double>(rank_);
+  // The rows of one mode alone share nothing with others.
+  if (order() == 1 || context_.tensor.nnz() == 0 || fewest >= ample_entries * columns) return 0;
+  if (context_.tensor.nnz() < HeldBack::least_entries) return fewest < fewest_of_few * columns ? ridge_of_few : 0;
+  held_back_ = std::make_unique<HeldBack>(TensorChunks::of(context_.tensor), context_.workers, context_.value_exponent);
+  has_searched_ = !held_back_->is_empty();
+  if (held_back_->is_empty()) held_back_.reset();
+  return has_searched_ ? first_ridge : ridge_of_few;
+}
+
+double CpCompletion::ridge_after(int falls) const {
+  double ridge = first_ridge;
+  for (int fall = 0; fall < falls; ++fall) ridge *= fall_of_ridge;
+  return ridge < last_ridge ? 0 : unit_ * ridge;
+}
+
+std::optional<double> CpCompletion::found_ridge() const {
+  if (!is_automatic()) return std::nullopt;
+  return (held_out_ != nullptr && least_error_ >= 0 ? ridge_after(best_falls_) : ridge_) / unit_;
 }
 
 void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options) {
@@ -206,7 +269,13 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   // One at the end for the error.
   needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
   needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape)});
-  if (completion.validation == nullptr) return needs;
+  if (completion.validation == nullptr) {
+    if (options.ridge == automatic_ridge && tensor.nnz >= HeldBack::least_entries) {
+      needs.host_bytes += HeldBack::bytes(tensor);
+      needs.slot_bytes = PackedCells::least_slot_bytes(TensorLayout(tensor.shape));
+    }
+    return needs;
+  }
   needs.vectors.push_back(vector_of_all_modes(tensor));
   const ChunkSource& entries = TensorChunks::of(*completion.validation);
   const StreamPlan plan = WorkerGroup::plan_for(entries);
@@ -242,30 +311,59 @@ void CpCompletion::run_step(SweepReport& report) {
   const double fall = last_root_ >= 0 ? 1 - root / last_root_ : 1;
   report.converged = !is_path() && last_root_ >= 0 && tolerance > 0 && last_root_ - root <= tolerance * last_root_;
   last_root_ = root;
-  if (held_out_ == nullptr) return;
+  if (is_automatic()) report.ridge = ridge_ / unit_;
+  if (held_back_) return search_ridge(report, fall <= settled);
+  if (held_out_ == nullptr) {
+    // As long as the model that the error spoke for had been fitted.
+    if (has_searched_ && ridge_ > 0 && tolerance > 0 && !report.cut_short) {
+      report.converged |= ++sweeps_of_ridge_ >= most_sweeps_of_ridge || fall <= settled;
+    }
+    return;
+  }
   validate(report);
-  constexpr double settled = 1e-3;
   if (is_path()) lower_ridge(report, fall <= settled);
 }
 
-// Ridges end a fit as sweeps do elsewhere: when the held-out error has risen twice in a row.
-void CpCompletion::lower_ridge(SweepReport& report, bool is_settled) {
-  constexpr int most_sweeps = 10;
-  if (++sweeps_of_ridge_ < most_sweeps && !is_settled) return;
-  const double error = *report.validation_error;
+// Once the error has risen at two falls in a row, or the ridge would be none, the fit goes on with the best one.
+void CpCompletion::search_ridge(SweepReport& report, bool is_settled) {
+  fill_with_means();
+  const double error = held_back_->error();
+  report.validation_error = error;
+  if (report.cut_short || (++sweeps_of_ridge_ < most_sweeps_of_ridge && !is_settled)) return;
   rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
   last_error_ = error;
-  if (rises_ >= most_rises) report.converged = true;
-  let_ridge_fall();
-  if (ridge_ == 0) rises_ = 0;
+  if (least_error_ < 0 || error < least_error_) {
+    least_error_ = error;
+    best_falls_ = falls_;
+  }
+  ++falls_;
+  ridge_ = ridge_after(falls_);
+  // An error that falls to the end says that the entries have no noise.
+  if (ridge_ == 0) return end_search(best_falls_ + 1 == falls_ ? falls_ : best_falls_);
+  if (rises_ >= most_rises) return end_search(best_falls_);
   sweeps_of_ridge_ = 0;
   last_root_ = none_yet;
 }
 
-void CpCompletion::let_ridge_fall() {
-  ++falls_;
-  ridge_ *= fall_of_ridge;
-  if (ridge_ < last_ridge * unit_) ridge_ = 0;
+void CpCompletion::end_search(int falls) {
+  falls_ = falls;
+  ridge_ = ridge_after(falls);
+  held_back_.reset();
+  sweeps_of_ridge_ = 0;
+  last_root_ = none_yet;
+}
+
+// Ridges end a fit as sweeps do elsewhere: when the held-out error has risen twice in a row.
+void CpCompletion::lower_ridge(SweepReport& report, bool is_settled) {
+  if (++sweeps_of_ridge_ < most_sweeps_of_ridge && !is_settled) return;
+  const double error = *report.validation_error;
+  rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
+  last_error_ = error;
+  if (rises_ >= most_rises) report.converged = true;
+  ridge_ = ridge_after(++falls_);
+  if (ridge_ == 0) rises_ = 0;
+  sweeps_of_ridge_ = 0;
+  last_root_ = none_yet;
 }
 
 // Of the factors as they are: a sweep that is cut short leaves some of them.
@@ -273,7 +371,7 @@ void CpCompletion::find_squares() {
   for (int mode = 0; mode < order(); ++mode) {
     context_.workers.factors().copy_to_vector(mode, solution_vector);
     double squares = context_.workers.factors().cg_end(mode);
-    squares += is_path() ? beyond_squares(mode, mean_row(mode, 1)) : -cold_squares(mode);
+    squares += draws_to_means() ? beyond_squares(mode, mean_row(mode, 1)) : -cold_squares(mode);
     squares_.push_back(squares);
   }
 }
@@ -350,9 +448,15 @@ double CpCompletion::objective(double squared_error) const {
   return squared_error + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
 }
 
+void CpCompletion::pass_over_known(const EntryFunction& function, ModeSet outputs) {
+  context_.workers.pass(PassRequest(function, outputs));
+  if (held_back_) held_back_->leave_out(function, outputs);
+}
+
+// A difference of sums, which rounding may take below 0.
 double CpCompletion::squared_error() {
-  context_.workers.pass(PassRequest({.rule = EntryRule::given}, 0));
-  return context_.workers.sum_of_terms();
+  pass_over_known({.rule = EntryRule::given}, 0);
+  return std::max(0.0, context_.workers.sum_of_terms());
 }
 
 // Cosines of right angles, but for rounding errors, are above the root of these.
@@ -367,19 +471,19 @@ CgStep CpCompletion::cg_step(int mode) const {
 bool CpCompletion::update_mode(int mode) {
   const CgStep cg = cg_step(mode);
   Factors& factors = context_.workers.factors();
-  const std::vector<double> centre = is_path() ? mean_row(mode, 1) : std::vector<double>();
-  context_.workers.pass(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
+  const std::vector<double> centre = draws_to_means() ? mean_row(mode, 1) : std::vector<double>();
+  pass_over_known({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode));
   if (!first_objective_) first_objective_ = objective(2 * context_.workers.sum_of_terms());
-  if (is_path()) draw_to(mode, centre);
+  if (draws_to_means()) draw_to(mode, centre);
   factors.cg_begin(mode, cg);
   int step = 0;
   for (; step < completion().cg_steps && !context_.stop(); ++step) {
-    context_.workers.pass(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
+    pass_over_known({.rule = EntryRule::model}, mode_bit(mode));
     factors.cg_step(mode, cg);
   }
   double& squares = squares_[static_cast<std::size_t>(mode)];
   squares = factors.cg_end(mode);
-  if (is_path()) {
+  if (draws_to_means()) {
     squares += beyond_squares(mode, centre);
   } else if (step == 0) {
     squares -= cold_squares(mode);  // which the first step would have made 0
@@ -401,12 +505,13 @@ void CpCompletion::validate(SweepReport& report) {
   report.held_out->model_error = least_error_ >= 0 ? std::min(error, least_error_) : error;
   if (least_error_ >= 0 && !(error < least_error_)) return;
   least_error_ = error;
+  best_falls_ = falls_;
   best_sweep_ = static_cast<std::size_t>(report.sweep);
   copy_all_to_vector(context_.workers.factors(), order(), best_vector);
 }
 
 std::size_t CpCompletion::finish() {
-  if (least_error_ < 0) {
+  if (held_out_ == nullptr || least_error_ < 0) {
     fill_with_means();
     return 0;
   }
@@ -424,6 +529,10 @@ MethodState CpCompletion::state() const {
                    static_cast<double>(best_sweep_),
                    static_cast<double>(falls_),
                    static_cast<double>(sweeps_of_ridge_)};
+  if (is_automatic()) {
+    state.numbers.push_back(static_cast<double>(best_falls_));
+    state.numbers.push_back(held_back_ != nullptr ? 1 : 0);
+  }
   if (held_out_ != nullptr) state.matrices = {"best"};
   return state;
 }
@@ -434,17 +543,24 @@ void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, st
 
 void CpCompletion::restore(ResumedState& state) {
   // A checkpoint of a fit without held-out entries has the same numbers.
-  state.require(8, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
+  state.require(is_automatic() ? 10 : 8,
+                state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
   context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   last_root_ = state.next_number("the root of the last objective", none_yet);
-  if (held_out_ == nullptr || !state.has_matrices()) return;
+  if (state.has_matrices() != (held_out_ != nullptr)) return;
   last_error_ = state.next_number("the last error over held-out entries", none_yet);
   least_error_ = state.next_number("the least error over held-out entries", none_yet);
   rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
   best_sweep_ = static_cast<std::size_t>(state.next_count("the sweep of the least error", state.sweeps()));
-  const std::uint64_t falls = state.next_count("the number of falls of the ridge", state.sweeps());
-  while (static_cast<std::uint64_t>(falls_) < falls) let_ridge_fall();
+  falls_ = static_cast<int>(state.next_count("the number of falls of the ridge", state.sweeps()));
   sweeps_of_ridge_ = static_cast<int>(state.next_count("the number of sweeps with this ridge", state.sweeps()));
+  if (is_automatic()) {
+    best_falls_ = static_cast<int>(state.next_count("the falls of the ridge of the least error", state.sweeps()));
+    const bool is_searching = state.next_count("whether entries are held back", 1) == 1;
+    if (!is_searching) held_back_.reset();
+    if (has_searched_) ridge_ = ridge_after(falls_);
+  }
+  if (held_out_ == nullptr) return;
   state.read_rows([this](std::size_t, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
     context_.workers.factors().load_vector(best_vector, static_cast<int>(mode), first_row, rows);
   });

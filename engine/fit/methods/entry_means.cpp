@@ -52,6 +52,14 @@ std::vector<std::uint32_t> EntryMeans::cold_rows(std::size_t mode) const {
   return rows;
 }
 
+double EntryMeans::fewest_entries(std::size_t mode) const {
+  double fewest = 0;
+  for (const double count : counts_[mode]) {
+    if (count > 0 && (fewest == 0 || count < fewest)) fewest = count;
+  }
+  return fewest;
+}
+
 std::vector<std::vector<double>> EntryMeans::find_biases() const {
   constexpr double added_zeros = 5;
   std::vector<std::vector<double>> biases;

@@ -20,6 +20,8 @@ class EntryMeans {
 
   // Rows of the mode without entries, in the container's order.
   std::vector<std::uint32_t> cold_rows(std::size_t mode) const;
+  // Of the mode's rows with entries, the fewest that one has; 0: there is no such row.
+  double fewest_entries(std::size_t mode) const;
   // Reads the entries once per mode more, and the held-out ones once.
   HeldOutReport compare(const ChunkSource& held_out) const;
 

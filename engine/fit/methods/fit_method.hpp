@@ -74,6 +74,8 @@ class FitMethod {
   // The objective of the factors that the first step of this object found; known after it, and by methods whose model
   // may become worse than that.
   virtual std::optional<double> first_objective() const { return std::nullopt; }
+  // What an automatic ridge has come to, in the unit of CpdOptions::ridge: that of the model that finish() leaves.
+  virtual std::optional<double> found_ridge() const { return std::nullopt; }
   // Rolls back a step that was cancelled. No steps may follow.
   virtual void undo_step() {}
   // True if the fit is done: after a step, by its `report`; before the first one of a resumed fit, by the model alone.

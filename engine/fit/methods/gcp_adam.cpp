@@ -93,11 +93,11 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   needs.stops_after_pass = true;
   needs.reads_chunks = true;
   needs.state_matrices = 2;
-  needs.slot_bytes = SampledZeros::least_slot_bytes(TensorLayout(tensor.shape));
+  needs.slot_bytes = PackedCells::least_slot_bytes(TensorLayout(tensor.shape));
   needs.vectors.assign(vector_count, vector_of_all_modes(tensor));
   const TensorLayout layout(tensor.shape);
-  needs.host_bytes = SampledZeros::bytes(layout, samples_of_step(tensor, options)) +
-                     SampledZeros::bytes(layout, samples_of_objective(tensor, options)) +
+  needs.host_bytes = PackedCells::bytes(layout, samples_of_step(tensor, options)) +
+                     PackedCells::bytes(layout, samples_of_objective(tensor, options)) +
                      (factor_numbers(tensor, 1) + numbers_of_block(options.rank)) * sizeof(double);
   return needs;
 }

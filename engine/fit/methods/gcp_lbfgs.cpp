@@ -94,8 +94,8 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   needs.host_bytes = LbfgsB::bytes(numbers) + (scales + numbers_of_block(options.rank) + rank * rank) * sizeof(double);
   if (visits_zeros(tensor, options)) {
     const TensorLayout layout(tensor.shape);
-    needs.slot_bytes = SampledZeros::least_slot_bytes(layout);
-    needs.host_bytes += SampledZeros::bytes(layout, static_cast<std::uint64_t>(count_cells(tensor)));
+    needs.slot_bytes = PackedCells::least_slot_bytes(layout);
+    needs.host_bytes += PackedCells::bytes(layout, static_cast<std::uint64_t>(count_cells(tensor)));
   }
   return needs;
 }

@@ -1,14 +1,12 @@
-// Coordinates drawn from a whole tensor, packed as chunks for passes.
+// Coordinates drawn from a whole tensor, for passes.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
-#include "blco/chunk.hpp"
 #include "blco/layout.hpp"
 #include "engine/common/counter_random.hpp"
+#include "engine/fit/methods/packed_cells.hpp"
 #include "engine/work/worker_group.hpp"
 #include "io/container/chunk_source.hpp"
 
@@ -25,10 +23,6 @@ class SampledZeros {
   // Room for `count` draws. No chunk is larger than those of `tensor`. Arguments must outlive this.
   SampledZeros(const ChunkSource& tensor, WorkerGroup& workers, std::uint64_t count);
 
-  // What the buffer of a slot needs, whatever the tensor's chunks; and the memory of an object, at most.
-  static std::uint64_t least_slot_bytes(const TensorLayout& layout);
-  static std::uint64_t bytes(const TensorLayout& layout, std::uint64_t count);
-
   // Draws anew, with replacement: sequence and counts alone fix the coordinates. No pass may be in progress.
   void draw(const RandomStream& random, const IndexCounts& counts);
   // Takes each cell once, for what it is; `count` is the number of cells.
@@ -42,25 +36,11 @@ class SampledZeros {
   std::uint64_t count() const { return count_; }
 
  private:
-  struct Sample {
-    LineIndex line;
-    double value;
-  };
-
-  void pack();
-  std::span<const std::byte> store(std::span<const std::byte> payload);
-
   TensorLayout layout_;
   WorkerGroup* workers_;
+  PackedCells packed_;
   std::uint64_t count_;
-  std::uint64_t piece_nnz_;
-  std::unique_ptr<HostBuffer> buffer_;
-  std::uint64_t used_ = 0;  // of the buffer
-  std::vector<ChunkView> pieces_;
-  std::vector<Sample> samples_;
-  std::vector<std::uint64_t> column_;
-  std::vector<double> values_;
-  std::vector<std::byte> payload_;
+  std::vector<PackedCell> samples_;
 };
 
 }  // namespace blco

@@ -111,9 +111,11 @@ struct SweepReport {
   // AprMethod and GcpMethod: the share of the deviance of the best constant model that this one explains. The deviance
   // is the objective less that of a model that says of each cell what suits it best.
   std::optional<double> explained = {};
-  double kkt_violation = 0;                     // AprMethod only: the largest of any entry
-  std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: their root mean square
-  std::optional<HeldOutReport> held_out = {};   // and what to compare it with, the same in each sweep
+  double kkt_violation = 0;  // AprMethod only: the largest of any entry
+  // CompletionMethod with held-out entries, and while it holds some back itself: their root mean square.
+  std::optional<double> validation_error = {};
+  std::optional<HeldOutReport> held_out = {};  // and what to compare it with, the same in each sweep
+  std::optional<double> ridge = {};            // CompletionMethod with an automatic one: that of this sweep
   double seconds = 0;
   std::uint64_t passes = 0;      // over the chunks, or a part of them
   std::uint64_t bytes_read = 0;  // from the container, during this sweep
@@ -149,7 +151,7 @@ struct CpdOptions {
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there, and
-  // finds one if it has held-out entries. 0: none. -1: as suits the method, else none.
+  // how it finds one. 0: none. -1: as suits the method, else none.
   double ridge = automatic_ridge;
   std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
   // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must

@@ -113,17 +113,22 @@ struct GcpMethod {
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
 // formed, and no step raises the sum. A row without entries is outside the sum, and in the model it is the mean of the
-// mode's rows that have some, unless the mode is held. A sweep is N * (cg_steps + 1) passes, and one for the objective. Random
-// initial factors are scaled such that the model's mean square is that of the given values. A fit that is cancelled or
-// out of time ends its sweep after the pass in progress, as AprMethod does. Memory beyond factors and output: 2 * R
-// numbers per row of the longest mode, and up to 28 bytes per row of every mode.
-// With held-out entries and a negative CpdOptions::ridge, the fit finds one. It begins at 6, falls by 0.7 whenever the
-// root of the sum has settled or after ten sweeps, and below 6e-5 is none; the fit ends once the held-out error has
-// risen at two of these falls in a row. What it adds is then ridge * (|c|^2 + sum |a - c|^2) per mode over its rows a,
-// where c is their sum divided by one more than their number: rows with few entries come near the others' mean, not 0.
-// Before the first sweep the tensor is read once, with held-out entries once more per mode.
-// In a nonnegative mode the directions leave out numbers of 0 that would fall, and a step ends where the first number
-// reaches 0 (Polyak, The Conjugate Gradient Method in Extremal Problems, 1969).
+// mode's rows that have some, unless the mode is held. A sweep is N * (cg_steps + 1) passes, and one for the objective.
+// Random initial factors are scaled such that the model's mean square is that of the given values. A fit that is
+// cancelled or out of time ends its sweep after the pass in progress, as AprMethod does. Memory beyond factors and
+// output: 2 * R numbers per row of the longest mode, and up to 28 bytes per row of every mode. With held-out entries
+// and a negative CpdOptions::ridge, the fit finds one. It begins at 6, falls by 0.7 whenever the root of the sum has
+// settled or after ten sweeps, and below 6e-5 is none; the fit ends once the held-out error has risen at two of these
+// falls in a row. What it adds is then ridge * (|c|^2 + sum |a - c|^2) per mode over its rows a, where c is their sum
+// divided by one more than their number: rows with few entries come near the others' mean, not 0. Without held-out
+// entries a negative one is none if every row has at least 8 R entries. Else the fit holds back every twentieth entry,
+// by a hash of its coordinates (of few, up to a fifth; at most about 2^16), which each pass then takes out of its sums,
+// and finds the ridge by these. It ends with up to ten sweeps over all entries with the best one; with none, if the
+// error fell to the last. Of fewer than 100 entries it holds none back: the ridge is 1, towards the mean row, if a
+// row has fewer than 2 R. CpdModel::found_ridge says what it was. Before the first sweep the tensor is read once or
+// twice, with held-out entries once more per mode. In a nonnegative mode the directions leave out numbers of 0 that
+// would fall, and a step ends where the first number reaches 0 (Polyak, The Conjugate Gradient Method in Extremal
+// Problems, 1969).
 struct CompletionMethod {
   int cg_steps = 2;
   // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and so

@@ -94,6 +94,11 @@ struct IngestOptions {
   // no labels, decides, and nothing else. Not with Reorder::frequency.
   double hold_out = 0;
   std::filesystem::path held_out_to = {};
+  // Makes each mode as long as it has indices with entries: these become 0, 1, ... in rising order, and their labels
+  // are what they had, or else the original indices, as the input counts them. A mode whose indices all occur stays as
+  // it is. Memory, within memory_bytes, goes with the indices that occur, not with their size. Not with `shape`, nor
+  // with columns.labels_from, whose numbers would change.
+  bool compact = false;
 };
 
 struct ColumnBytes {
@@ -112,6 +117,13 @@ struct LabelCounts {
   std::uint64_t mode = 0;
   std::uint64_t labels = 0;
   std::uint64_t repeated = 0;  // distinct labels that more than one index has
+};
+
+// A mode that IngestOptions::compact has renumbered.
+struct CompactedMode {
+  std::uint64_t mode = 0;
+  std::uint64_t indices = 0;   // that have entries: its length now
+  std::uint64_t original = 0;  // its length before
 };
 
 // A mode of a table with nearly as many keys as the table has rows: a model of it says little.
@@ -140,6 +152,7 @@ struct IngestReport {
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
   std::vector<std::uint64_t> reordered_modes = {};  // modes whose new numbers differ from the old ones
+  std::vector<CompactedMode> compacted_modes = {};  // likewise
   std::vector<LabelCounts> labels = {};             // by rising mode
   std::vector<StageTime> stages = {};               // in order; "sync" lasts until all data is on disk
   std::vector<CrowdedMode> crowded_modes = {};      // of 1000 rows or more: more than half as many keys as rows

@@ -45,7 +45,8 @@ struct CpdModel {
   InputReading reading = {};        // of the tensor's input
   std::uint64_t seed = 0;
   Precision precision = Precision::f64;
-  double ridge = 0;  // CpdOptions::ridge of the fit; -1: automatic
+  double ridge = 0;                        // CpdOptions::ridge of the fit; -1: automatic
+  std::optional<double> found_ridge = {};  // what an automatic one of CompletionMethod came to; 0: none
   StopReason stop_reason = StopReason::sweeps;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;

@@ -59,7 +59,7 @@ struct PredictionBlock {
   std::span<const double> deviances = {};      // n, the deviances, NaN where there is none; empty as `values`
 };
 
-// Calls never overlap. An exception that it throws ends the job and is rethrown.
+// Calls never overlap. An exception that it throws ends the job and is rethrown. May be empty: for the summary alone.
 using PredictionSink = std::function<void(const PredictionBlock&)>;
 
 // Over all entries that the model knows, whatever `top` is. Sums are added in the order of the input, and so do not

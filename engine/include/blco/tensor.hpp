@@ -6,6 +6,7 @@
 #include <blco/labels.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,21 +32,23 @@ struct TensorSummary {
   std::uint64_t chunk_count = 0;
   double sum_of_squares = 0;
   std::uint64_t file_bytes = 0;  // 0: in memory
-  TensorColumn index;            // low 64 bits of the line index
-  TensorColumn high_word;        // the remaining bits, if any
+  std::filesystem::path file = {};
+  TensorColumn index;      // low 64 bits of the line index
+  TensorColumn high_word;  // the remaining bits, if any
   TensorColumn value;
   std::vector<std::uint64_t> label_bytes;  // memory of each mode's labels, or 0; empty: no mode has labels
 };
 
-// Move-only handle. Reading is thread-safe.
+// Move-only handle. Reading is thread-safe. One that has been moved from is refused by whatever takes it, itself
+// included: Error{invalid_argument}.
 class Tensor {
  public:
   virtual ~Tensor();
 
-  const TensorSummary& summary() const { return summary_; }
-  const std::vector<std::uint64_t>& shape() const { return summary_.shape; }
-  std::size_t order() const { return summary_.shape.size(); }
-  std::uint64_t nnz() const { return summary_.nnz; }
+  const TensorSummary& summary() const;
+  const std::vector<std::uint64_t>& shape() const { return summary().shape; }
+  std::size_t order() const { return summary().shape.size(); }
+  std::uint64_t nnz() const { return summary().nnz; }
 
   // The labels of each mode; an empty list for a mode without, and an empty vector if no mode has any. Each call reads
   // them from the file into the memory that summary().label_bytes tells. Throws Error: io, corrupt.

@@ -41,6 +41,10 @@ ArrayReader::ArrayReader(const CoordinateArrays& arrays, const std::vector<std::
     refuse("there are " + std::to_string(order) + " coordinate arrays, but " + option_name("shape") + " has " +
            std::to_string(shape.size()) + " lengths; give one per mode");
   }
+  for (std::size_t n = 0; n < order; ++n) {
+    check_view(arrays.coordinates[n], "the coordinates of mode " + std::to_string(n));
+  }
+  check_view(arrays.values, "the values");
   count_ = size_of(arrays.coordinates[0]);
   for (std::size_t n = 1; n < order; ++n) {
     if (size_of(arrays.coordinates[n]) != count_) {

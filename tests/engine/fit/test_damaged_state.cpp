@@ -60,7 +60,7 @@ std::vector<StatefulMethod> stateful_methods() {
            7,
            {"first moments", "second moments"},
            {4, 6}},
-          {"complete", CompletionMethod{}, 9, {"best"}, {2, 3, 4}}};
+          {"complete", CompletionMethod{}, 11, {"best"}, {2, 3, 4}}};
 }
 
 class DamagedState : public testing::TestWithParam<StatefulMethod> {
@@ -79,8 +79,7 @@ class DamagedState : public testing::TestWithParam<StatefulMethod> {
   }
 
   CpdOptions options(int sweeps) const {
-    CpdOptions options{
-        .rank = 2, .max_sweeps = sweeps, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
+    CpdOptions options{.rank = 2, .max_sweeps = sweeps, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
     options.method = GetParam().method;
     if (auto* const completion = std::get_if<CompletionMethod>(&options.method)) completion->validation = &held_out_;
     return options;

@@ -228,7 +228,8 @@ TEST(VerifyModel, RefusesWhatIsNoModel) {
   refused("weight 1 is not finite", [](CpdModel& model) { model.weights[1] = INFINITY; });
   refused("the fit after sweep 2 is 1.00", [](CpdModel& model) { model.fit_history[1] = 1.0001; });
   refused("the fit after sweep 1 is nan", [](CpdModel& model) { model.fit_history[0] = NAN; });
-  refused("factor 1 does not have one row per coordinate", [](CpdModel& model) { model.factors[1].push_back(0); });
+  refused("the size of factor 1 is not the length of its mode times the rank",
+          [](CpdModel& model) { model.factors[1].push_back(0); });
   refused("one weight per component", [](CpdModel& model) { model.weights.pop_back(); });
   refused("one factor per mode", [](CpdModel& model) { model.factors.pop_back(); });
 }

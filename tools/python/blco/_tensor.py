@@ -275,6 +275,7 @@ def ingest(
     columns: Sequence[str] | None = None,
     duplicates: str = "sum",
     reorder: str = "none",
+    compact: bool = False,
     compression: str | None = None,
     chunk_nnz: int | None = None,
     index_base: int | None = None,
@@ -299,6 +300,7 @@ def ingest(
                "null": names_of("null", null), "columns": names_of("columns", columns)}
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
+             "compact": compact,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "devices": devices, "tmp": tmp, "shape": lengths_of(shape),
              "mode_names": names_of("mode_names", mode_names)} | compression_of(compression)
@@ -329,6 +331,8 @@ def ingest(
         _refuse(of_text | of_tables, "files of text and tables")
         arrays = _arrays(source, values, shape, modes, value, None if files else labels, dense)
         columns, numbers, names, lengths = arrays
+        if compact:  # of a sparse array: its shape holds what is left out
+            lengths = lengths_of(shape)
         with callback_of(progress) as shown:
             report = _blco.ingest_arrays(columns, numbers, names, output, words | {"shape": lengths}, shown)
     report["notes"] = _warn(report["notes"])
