@@ -16,7 +16,9 @@ namespace blco {
 // files of earlier builds.
 inline constexpr std::string_view local_ending = ":local";
 
-inline bool is_local(std::string_view column) { return (std::string(column) + ":").find(":local:") != std::string::npos; }
+inline bool is_local(std::string_view column) {
+  return (std::string(column) + ":").find(":local:") != std::string::npos;
+}
 
 // Empty members say that the input was read in the usual way.
 struct InputReading {

@@ -32,6 +32,7 @@
 #include "io/arrays/coo_reader.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
@@ -295,6 +296,25 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   return sorted;
 }
 
+// Modes without labels whose length nobody has given, most of whose indices have no entry: a model has a row for each.
+std::vector<std::string> notes_on_empty_modes(const SortedEntries& sorted, const IngestOptions& options,
+                                              std::uint64_t entries) {
+  constexpr std::uint64_t least_length = 10'000;
+  constexpr std::uint64_t least_per_entry = 10;
+  std::vector<std::string> notes;
+  for (std::size_t n = 0; n < sorted.info.shape.size() && options.shape.empty(); ++n) {
+    const std::uint64_t length = sorted.info.shape[n];
+    if (n < sorted.labels.size() && !sorted.labels[n].empty()) continue;
+    if (length < least_length || length / least_per_entry < entries) continue;
+    const std::string name = n < sorted.info.mode_names.size() ? sorted.info.mode_names[n] : "mode" + std::to_string(n);
+    notes.push_back("the mode " + quoted_for_message(name) + " has " + std::to_string(length) +
+                    " indices, but at most " + std::to_string(entries) +
+                    " of them have entries; a model takes memory for all: " + option_name("compact") +
+                    " leaves out those without");
+  }
+  return notes;
+}
+
 // Modes of which a model may say little, or that are not what was asked for.
 void report_modes(const std::vector<KeyedMode>& modes, IngestReport& report) {
   for (std::size_t n = 0; n < modes.size(); ++n) {
@@ -365,6 +385,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
+  const std::vector<std::string> empty_modes = notes_on_empty_modes(*sorted, options, sort.entry_count());
   const Compression compression{options.zstd_level, options.zstd_saving_percent};
   std::uint64_t held_out_nnz = 0;
   std::function<void()> write_held_out;
@@ -388,13 +409,23 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
     report.skipped_rows.push_back({skipped.column, skipped.rows});
   report_modes(sorted->keyed_modes, report);
   report.notes = reader.notes();
+  report.notes.insert(report.notes.end(), empty_modes.begin(), empty_modes.end());
   return report;
 }
 
+namespace {
+
+struct PackedEntries {
+  std::unique_ptr<ChunkSource> chunks;
+  std::vector<std::string> notes;
+};
+
+}  // namespace
+
 // Makes the chunks that run_ingest() would write, and keeps them in memory without zstd. Writes no files: throws
 // Error{out_of_memory} if the entries and the result do not fit the budget together.
-static std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
-                                                     Executor& executor, const ProgressCallback& progress) {
+static PackedEntries ingest_in_memory(CoordinateReader& reader, const IngestOptions& options, Executor& executor,
+                                      const ProgressCallback& progress) {
   check_options(options);
   if (options.compact) {
     CompactReader compact(reader, options, executor);
@@ -408,11 +439,13 @@ static std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, c
   setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
-  return encode_in_memory(sorted->input(sort.entry_count(), options.duplicates), sorted->plan, executor, meter);
+  std::vector<std::string> notes = notes_on_empty_modes(*sorted, options, sort.entry_count());
+  auto chunks = encode_in_memory(sorted->input(sort.entry_count(), options.duplicates), sorted->plan, executor, meter);
+  return {std::move(chunks), std::move(notes)};
 }
 
-static std::unique_ptr<ChunkSource> pack_arrays(const CoordinateArrays& arrays, IngestOptions options,
-                                                const ProgressCallback& progress) {
+static PackedEntries pack_arrays(const CoordinateArrays& arrays, IngestOptions options,
+                                 const ProgressCallback& progress) {
   ThreadPool executor(options.threads);
   options.index_base = 0;
   ArrayReader reader(arrays, options.shape, executor);
@@ -432,24 +465,21 @@ static std::pair<std::unique_ptr<CoordinateReader>, IngestOptions> open_table(Ar
   return {std::move(reader), std::move(options)};
 }
 
-struct MemoryTensor::Packed {
-  std::unique_ptr<ChunkSource> chunks;
-  std::vector<std::string> notes;
-
+struct MemoryTensor::Packed : PackedEntries {
   static Packed of(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress) {
     ArrowStream owned(stream);
     ThreadPool executor(options.threads);
     const auto [reader, chosen] = open_table(std::move(owned), options, executor);
-    auto chunks = ingest_in_memory(*reader, chosen, executor, progress);
-    return {std::move(chunks), reader->notes()};
+    PackedEntries packed = ingest_in_memory(*reader, chosen, executor, progress);
+    std::vector<std::string> notes = reader->notes();
+    packed.notes.insert(packed.notes.begin(), notes.begin(), notes.end());
+    return {std::move(packed)};
   }
 };
 
 MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options,
                            const ProgressCallback& progress)
-    : Tensor(pack_arrays(arrays, options, progress)) {
-  release_freed_memory();
-}
+    : MemoryTensor(Packed{pack_arrays(arrays, options, progress)}) {}
 
 MemoryTensor::MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress)
     : MemoryTensor(Packed::of(stream, options, progress)) {}

@@ -76,7 +76,8 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
   for (std::string name = word; name.find(':') != std::string::npos;) {
     name.resize(name.rfind(':'));
     const auto mode = std::ranges::find(tensor.mode_names, name);
-    if (!name.empty() && mode != tensor.mode_names.end()) return static_cast<std::size_t>(mode - tensor.mode_names.begin());
+    if (!name.empty() && mode != tensor.mode_names.end())
+      return static_cast<std::size_t>(mode - tensor.mode_names.begin());
   }
   refuse("'" + word + "' is not a mode of the tensor; its modes are " + list);
 }

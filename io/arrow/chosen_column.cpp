@@ -66,7 +66,8 @@ void ChosenColumn::check_type(const ComputedForm* reading) const {
       wanted = "a mode of times takes timestamps, dates, strings, or numbers since 1970: cast it to one of them";
     }
   } else if (reading->is_index()) {
-    if (!type.is_integer() || has_dictionary()) wanted = "indices are whole numbers: cast it to int64, or leave out :index";
+    if (!type.is_integer() || has_dictionary())
+      wanted = "indices are whole numbers: cast it to int64, or leave out :index";
   } else if (reading->is_computed()) {
     if (!type.is_number() && !type.is_text()) wanted = "bins are of numbers: cast it to float64";
   } else if (!type.is_integer() && !type.is_text() && !is_flag) {

@@ -184,7 +184,8 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     for (std::size_t row = 0; row < batch.count(); ++row) {
       const std::uint32_t* const from = batch.narrow.data() + row * order;
       bool is_known = true;
-      for (std::size_t n = 0; n < order; ++n) is_known = is_known && (is_final_index(n) || from[n] < modes()[n].known_count());
+      for (std::size_t n = 0; n < order; ++n)
+        is_known = is_known && (is_final_index(n) || from[n] < modes()[n].known_count());
       if (!is_known) continue;
       std::copy_n(from, order, batch.narrow.data() + kept * order);
       batch.values[kept++] = batch.values[row];

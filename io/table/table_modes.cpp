@@ -184,8 +184,7 @@ std::vector<KeyedMode> TableModes::keyed_modes() const {
     const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
     const FieldReading& reading = mode.form().reading;
     const bool is_local = reading.kind == FieldReading::Kind::time && !reading.is_utc;
-    keyed.push_back(
-        {mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed(), is_local});
+    keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed(), is_local});
   }
   return keyed;
 }

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 3> zone_folders = {"/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"};
+constexpr std::array<const char*, 3> zone_folders = {"/usr/share/zoneinfo", "/usr/lib/zoneinfo",
+                                                     "/usr/share/lib/zoneinfo"};
 constexpr std::size_t max_zone_bytes = std::size_t{1} << 20;
 
 class ZoneText {
@@ -75,8 +76,10 @@ std::optional<std::int64_t> fixed_offset(std::string_view name) {
   if (name.size() < 3 || (name[0] != '+' && name[0] != '-')) return std::nullopt;
   std::string digits;
   for (const char c : name.substr(1)) {
-    if (c >= '0' && c <= '9') digits += c;
-    else if (c != ':' || digits.size() != 2) return std::nullopt;
+    if (c >= '0' && c <= '9')
+      digits += c;
+    else if (c != ':' || digits.size() != 2)
+      return std::nullopt;
   }
   if (digits.size() != 2 && digits.size() != 4) return std::nullopt;
   digits.resize(4, '0');
@@ -111,9 +114,10 @@ TimeZone::TimeZone(std::string_view name) {
   }
   if (const std::string file = read_zone(name); !file.empty()) read(file);
   if (!offsets_.empty()) return;
-  refuse("the time zone " + quoted_for_message(name) +
-         " is not in the machine's time zone database, /usr/share/zoneinfo; install it (package tzdata), or convert the "
-         "column to times without a zone");
+  refuse(
+      "the time zone " + quoted_for_message(name) +
+      " is not in the machine's time zone database, /usr/share/zoneinfo; install it (package tzdata), or convert the "
+      "column to times without a zone");
 }
 
 // A header and a block of 32 bits, and from version 2 on again both, of 64 bits, and the rule between two line ends.
@@ -128,7 +132,9 @@ void TimeZone::read(std::string_view file) {
     std::size_t flags, leaps, times, types, letters;
   };
   const auto counts_at = [&](std::size_t at) {
-    const auto count = [&](std::size_t i) { return static_cast<std::size_t>(number_at(at + 20 + 4 * i, 4) & 0xffffff); };
+    const auto count = [&](std::size_t i) {
+      return static_cast<std::size_t>(number_at(at + 20 + 4 * i, 4) & 0xffffff);
+    };
     return Counts{count(0) + count(1), count(2), count(3), count(4), count(5)};
   };
   const auto block_bytes = [](const Counts& n, std::size_t width) {

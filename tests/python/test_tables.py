@@ -20,7 +20,7 @@ ROWS = {"shop": ["Oslo", "Rome", "Oslo", None, "Århus and its harbour"],
         "price": [2.5, 10.0, 0.0, 5.0, 7.0],
         "aisle": [3, 0, 3, 1, 2],
         "n": [2, 1, 4, 3, 1]}
-MODES = ["shop", "when:day", "price:bins=2", "aisle"]
+MODES = ["shop", "when:day:utc", "price:bins=2", "aisle:index"]
 
 
 def of_pandas():
@@ -113,8 +113,8 @@ def test_labels_of_another_container_keep_their_numbers(tmp_path):
     blco.ingest(pyarrow.table({"who": ["b", "a"]}), tmp_path / "old.blco", modes=["who"])
     new = pyarrow.table({"who": ["c", "a"], "day": [0, 1]})
 
-    grown = blco.ingest(new, tmp_path / "new.blco", modes=["who", "day"], labels_from=tmp_path / "old.blco")
-    known = blco.ingest(new, tmp_path / "known.blco", modes=["who", "day"], labels_from=tmp_path / "old.blco",
+    grown = blco.ingest(new, tmp_path / "new.blco", modes=["who", "day:index"], labels_from=tmp_path / "old.blco")
+    known = blco.ingest(new, tmp_path / "known.blco", modes=["who", "day:index"], labels_from=tmp_path / "old.blco",
                         skip_unknown=True)
 
     assert grown.labels == [["b", "a", "c"], None]
@@ -232,10 +232,12 @@ def test_memory_of_tables_is_given_back(tmp_path):
     ({"modes": ["who"], "skip_unknown": True}, "`skip_unknown` requires `labels_from`"),
     ({"modes": ["who", "gap"]}, "row 1 of column 'gap', counted from 0, is null; fill it in, or leave such rows out with "
                                 "`missing='skip'`, or give `missing='unknown'`"),
-    ({"modes": ["who", "debt"]}, "row 1 of column 'debt', counted from 0: the coordinate -7 is negative"),
+    ({"modes": ["who", "debt:index"]}, "row 1 of column 'debt', counted from 0: the coordinate -7 is negative"),
+    ({"modes": ["who:index"]}, "column 'who' has the type string; indices are whole numbers: cast it to int64"),
+    ({"modes": ["code"]}, "column 'code' has the type blco.test, stored as int64; what it stores is read only where"),
     ({"modes": ["who"], "value": "odd"}, "row 1 of column 'odd', counted from 0, is NaN"),
     ({"modes": ["who"], "value": "endless"}, "row 1 of column 'endless', counted from 0"),
-    ({"modes": ["list"]}, "column 'list' has the type list; a mode takes whole numbers"),
+    ({"modes": ["list"]}, "column 'list' has the type list; a mode takes whole numbers or strings"),
     ({"modes": ["who"], "value": "when"}, "column 'when' has the type timestamp[us]; values are numbers"),
     ({"modes": ["when"]}, "or name a unit of time, such as when:day"),
 ])
@@ -243,6 +245,8 @@ def test_what_a_table_cannot_be_is_said(options, message, tmp_path):
     when = [START.replace(tzinfo=None)] * 2
     table = pyarrow.table({"who": ["a", "b"], "gap": ["x", None], "list": [[1], [2]], "when": when, "debt": [3, -7],
                            "odd": [1, float("nan")], "endless": [1, float("inf")]})
+    table = table.append_column(pyarrow.field("code", pyarrow.int64(), metadata={"ARROW:extension:name": "blco.test"}),
+                                [[1, 2]])
 
     with pytest.raises((blco.InvalidArgument, blco.IoError)) as caught:
         blco.ingest(table, tmp_path / "out.blco", **options)
@@ -281,3 +285,87 @@ def test_what_an_input_may_mean_otherwise_is_a_warning(tmp_path):
     assert blco.ingest(text, tmp_path / "all.blco", quotes="none", **words).nnz == 4
     with pytest.raises(blco.InvalidArgument, match="'2024065' may be day 65 of 2024 or .* or cast the column"):
         blco.tensor(pyarrow.table({"when": [2024065]}), modes=["when:day"])
+
+
+def test_whole_numbers_are_keys_in_frames_as_in_text(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"user": [10**9 + 7, 5, 10**9 + 7], "item": ["x", "y", "y"], "n": [1, 2, 3]})
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    options = {"modes": ["user", "item"], "value": "n"}
+
+    blco.ingest(tmp_path / "in.csv", tmp_path / "text.blco", **options)
+    table = blco.ingest(frame, tmp_path / "table.blco", **options)
+
+    assert table.labels == [["1000000007", "5"], ["x", "y"]]
+    assert (tmp_path / "text.blco").read_bytes() == (tmp_path / "table.blco").read_bytes()
+    known = {"labels_from": tmp_path / "table.blco", "skip_unknown": True}
+    assert cells_of(blco.ingest(frame[1:], tmp_path / "some.blco", **options, **known)) == {
+        ("5", "y"): 2, ("1000000007", "y"): 3}
+    by_number = {"modes": ["n:index", "item"]}
+    blco.ingest(tmp_path / "in.csv", tmp_path / "text.blco", **by_number)
+    assert blco.ingest(frame, tmp_path / "table.blco", **by_number).shape == (4, 2)
+    assert (tmp_path / "text.blco").read_bytes() == (tmp_path / "table.blco").read_bytes()
+    with pytest.raises(blco.InvalidArgument, match="no labels of the mode 'n', whose indices a table has with n:index"):
+        blco.ingest(frame, tmp_path / "out.blco", modes=["n", "item"], labels_from=tmp_path / "table.blco")
+
+
+def test_categories_and_periods_keep_their_order():
+    pandas = pytest.importorskip("pandas")
+    sizes = ["small", "medium", "large", "huge"]
+    frame = pandas.DataFrame({
+        "size": pandas.Categorical(["large", "small", "large"], sizes),
+        "grade": pandas.Categorical(["b", "a", "b"], ["c", "b", "a"], ordered=True),
+        "month": pandas.PeriodIndex(["2024-03", "2023-12", "2024-03"], freq="M"),
+        "number": pandas.Categorical([7, 3, 7], [3, 5, 7])})
+
+    tensor = blco.tensor(frame, modes=list(frame.columns))
+
+    assert tensor.labels == [["small", "large"], ["c", "b", "a"], ["2023-12", "2024-03"], ["3", "7"]]
+    assert cells_of(tensor) == {("large", "b", "2024-03", "7"): 2, ("small", "a", "2023-12", "3"): 1}
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe",
+                                  "Africa/Casablanca", "America/Nuuk", "Europe/Dublin", "Pacific/Apia", "Asia/Tehran",
+                                  "America/Santiago", "UTC", "+05:45", "-03:30"])
+def test_times_count_by_the_clock_of_their_zone_as_zoneinfo_has_it(zone):
+    zoneinfo = pytest.importorskip("zoneinfo")
+    if zone[0] in "+-":
+        hours, minutes = map(int, zone[1:].split(":"))
+        clock = datetime.timezone((1 if zone[0] == "+" else -1) * datetime.timedelta(hours=hours, minutes=minutes))
+    else:
+        clock = zoneinfo.ZoneInfo(zone)
+    random = np.random.default_rng(7)
+    moments = random.integers(-2_208_988_800, 4_102_444_800, 3000)  # 1900 to 2100
+    years = [datetime.datetime(year, month, 1, tzinfo=datetime.timezone.utc) for year in range(1990, 2060, 3)
+             for month in range(1, 13)]
+    for start in years:  # an hour of each day of some months: the changes of summer time
+        moments = np.append(moments, int(start.timestamp()) + 86400 * np.arange(28) + 3600 * int(random.integers(24)))
+    column = pyarrow.array(moments, pyarrow.timestamp("s", zone))
+    table = pyarrow.table({"at": column, "row": np.arange(len(moments))})
+
+    tensor = blco.tensor(table, modes=["at:minute", "row:index"])
+
+    coords = tensor.coords
+    names = [tensor.labels[0][index] for index in coords[np.argsort(coords[:, 1]), 0]]
+    local = [datetime.datetime.fromtimestamp(int(moment), clock) for moment in moments]
+    assert names == [time.strftime("%Y-%m-%dT%H:%M") for time in local]
+
+
+def test_a_mode_says_which_clock_counts_and_new_rows_follow_what_is_known(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    times = pandas.to_datetime(["2024-07-01 09:00", "2024-01-01 17:30"]).tz_localize("Europe/Berlin")
+    frame = pandas.DataFrame({"at": times, "x": ["a", "b"]})
+    text = tmp_path / "in.csv"
+    text.write_text("at,x\n2024-07-01T09:00+02:00,a\n2024-01-01 17:30+0100,b\n")
+    by_clock, by_utc = {"modes": ["at:hour-of-day", "x"]}, {"modes": ["at:hour-of-day:utc", "x"]}
+
+    for source in (frame, text):
+        local = blco.ingest(source, tmp_path / "local.blco", **by_clock)
+        utc = blco.ingest(source, tmp_path / "utc.blco", **by_utc)
+        later = blco.ingest(source, tmp_path / "later.blco", **by_clock, labels_from=tmp_path / "utc.blco")
+        again = blco.ingest(source, tmp_path / "again.blco", **by_clock, labels_from=tmp_path / "local.blco")
+
+        assert local.labels[0] == again.labels[0] == ["09", "17"] and utc.labels[0] == later.labels[0] == ["07", "16"]
+        assert local.mode_names == utc.mode_names == ("at", "x")
+    with pytest.raises(blco.InvalidArgument, match="column 'at': the time zone 'Mars/Base' is not in the machine's"):
+        blco.tensor(pyarrow.table({"at": pyarrow.array([0], pyarrow.timestamp("s", "Mars/Base"))}), modes=["at:day"])

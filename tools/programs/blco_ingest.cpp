@@ -165,7 +165,9 @@ constexpr const char* modes_text =
     "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, 20240305140733, or seconds since 1970) by "
     "their "
     "day, in the order of time; likewise year, quarter, month, week, hour, minute, weekday and "
-    "hour-of-day; COLUMN:day:every has days without rows too. COLUMN:bins=20 takes numbers, in 20 "
+    "hour-of-day; COLUMN:day:every has days without rows too, COLUMN:day:utc counts by UTC and not by the clock of a "
+    "time's zone. COLUMN:index takes whole numbers from 0 as the indices themselves. COLUMN:bins=20 takes numbers, in "
+    "20 "
     "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows. A name with a "
     "comma needs quotes of its own: 'user,\"day, hour\"'";
 

@@ -356,13 +356,23 @@ nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std
 }
 
 // A start as pickles have it.
-using StartState = std::tuple<int, std::uint64_t, std::size_t, double, double, std::optional<double>,
-                              std::optional<double>, int, double, bool, bool, std::optional<double>, std::vector<double>>;
+using StartState =
+    std::tuple<int, std::uint64_t, std::size_t, double, double, std::optional<double>, std::optional<double>, int,
+               double, bool, bool, std::optional<double>, std::vector<double>>;
 
 StartState state_of(const StartReport& start) {
-  return {start.start,   start.seed,    start.sweeps,  start.fit,
-          start.objective, start.explained, start.validation_error, static_cast<int>(start.stop_reason),
-          start.seconds, start.is_best, start.reaches_best, start.match,
+  return {start.start,
+          start.seed,
+          start.sweeps,
+          start.fit,
+          start.objective,
+          start.explained,
+          start.validation_error,
+          static_cast<int>(start.stop_reason),
+          start.seconds,
+          start.is_best,
+          start.reaches_best,
+          start.match,
           start.component_matches};
 }
 
@@ -414,7 +424,8 @@ void bind_fits(nb::module_& module) {
       .def_ro("match", &StartReport::match, "With the best model: 1 if they are the same; None of the best itself.")
       .def_ro("component_matches", &StartReport::component_matches, "Of each component of the best model.")
       .def("__getstate__", state_of)
-      .def("__setstate__", [](StartReport& report, const StartState& state) { new (&report) StartReport(from(state)); });
+      .def("__setstate__",
+           [](StartReport& report, const StartState& state) { new (&report) StartReport(from(state)); });
   module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
              nb::arg("callback").none(), nb::arg("comm").none());
   module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),

@@ -109,12 +109,21 @@ nb::dict ingest_arrays(const std::vector<Array>& coordinates, const std::optiona
   return as_dict(callbacks.run([&] { return ingest_coordinates(arrays, output, options, callbacks.progress()); }));
 }
 
-std::unique_ptr<Tensor> make_tensor(const std::vector<Array>& coordinates, const std::optional<Array>& values,
-                                    const LabelLists& labels, const nb::dict& words, nb::object progress) {
+// A tensor in memory, and the notes on its input.
+using NotedTensor = std::tuple<std::unique_ptr<Tensor>, std::vector<std::string>>;
+
+NotedTensor with_notes(std::unique_ptr<MemoryTensor> tensor) {
+  std::vector<std::string> notes = tensor->notes();
+  return {std::move(tensor), std::move(notes)};
+}
+
+NotedTensor make_tensor(const std::vector<Array>& coordinates, const std::optional<Array>& values,
+                        const LabelLists& labels, const nb::dict& words, nb::object progress) {
   const IngestOptions options = read_ingest_options(words);
   const CoordinateArrays arrays = arrays_of(coordinates, values, labels);
   Callbacks callbacks(std::move(progress));
-  return callbacks.run([&] { return std::make_unique<MemoryTensor>(arrays, options, callbacks.progress()); });
+  return with_notes(
+      callbacks.run([&] { return std::make_unique<MemoryTensor>(arrays, options, callbacks.progress()); }));
 }
 
 // The stream that an object with __arrow_c_stream__ gives. The library takes it over; what it does not take, the
@@ -142,15 +151,12 @@ nb::dict ingest_table(const nb::object& source, const std::filesystem::path& out
   return as_dict(callbacks.run([&] { return ingest_arrow(*stream, output, options, callbacks.progress()); }));
 }
 
-// The tensor, and the notes on its input.
-std::tuple<std::unique_ptr<Tensor>, std::vector<std::string>> pack_table(const nb::object& source,
-                                                                         const nb::dict& words, nb::object progress) {
+NotedTensor pack_table(const nb::object& source, const nb::dict& words, nb::object progress) {
   const IngestOptions options = read_ingest_options(words);
   const OfferedStream stream(source);
   Callbacks callbacks(std::move(progress));
-  auto tensor = callbacks.run([&] { return std::make_unique<MemoryTensor>(*stream, options, callbacks.progress()); });
-  std::vector<std::string> notes = tensor->notes();
-  return {std::move(tensor), std::move(notes)};
+  return with_notes(
+      callbacks.run([&] { return std::make_unique<MemoryTensor>(*stream, options, callbacks.progress()); }));
 }
 
 void save_tensor(const Tensor& tensor, const std::filesystem::path& output, std::uint64_t memory, int threads,

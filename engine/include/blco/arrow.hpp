@@ -10,13 +10,13 @@ namespace blco {
 
 // Makes a tensor of the columns of a table that options.columns names, as ingest_files() does of delimited text, and
 // writes it to `output`. The differences:
-// - Whole numbers, unless a unit of time or bins are asked for, are coordinates from 0 and have no labels. The mode is
-//   as long as options.shape says, or as its largest coordinate needs. Other lengths of options.shape must be the
-//   numbers of labels.
-// - Strings, booleans, and the strings, booleans and whole numbers of dictionaries are keys. Each batch may have a
-//   dictionary of its own; a key is looked up once per dictionary.
+// - With COLUMN:index, the mode is as long as options.shape says, or as its largest index needs. Other lengths of
+//   options.shape must be the numbers of labels.
+// - Whole numbers, strings, booleans, and those of dictionaries are keys. Each batch may have a dictionary of its own; a
+//   key is looked up once per dictionary. All that an ordered dictionary lists are keys, in its order.
 // - Missing are nulls, empty strings and NaN. A word such as NA is a key.
-// - Times may be dates and timestamps. Those with a time zone are in UTC, as Arrow has them.
+// - Times may be dates and timestamps. Those with a time zone count by the clock there, as the machine's time zone
+//   database has it, or with COLUMN:UNIT:utc by UTC.
 // - Values are integers, floats of 16 to 64 bits, decimals of 128 bits, booleans (1 and 0), or strings that are numbers.
 // index_base and skip_lines are ignored; label_files and columns.separator are refused.
 // Takes the stream over: it is released when this returns or throws, and stream.release is null. It is read batch by

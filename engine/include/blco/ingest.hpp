@@ -34,9 +34,9 @@ enum class Quotes { csv, none };
 // and the keys become the labels of the mode.
 //
 // An entry COLUMN:UNIT takes the fields as times, and the unit that a time lies in as the coordinate: year, quarter,
-// month, week (of ISO 8601), day, hour, minute, weekday (Monday first) or hour-of-day. Times are those of ISO 8601,
-// converted to UTC where they have a zone and taken as they are where they have none, or numbers of seconds (below
-// 10^11), milliseconds (below 10^14), microseconds (below 10^17) or nanoseconds since 1970. Coordinates and labels are
+// month, week (of ISO 8601), day, hour, minute, weekday (Monday first) or hour-of-day. Times are those of ISO 8601, by
+// the clock that they say, or with COLUMN:UNIT:utc by UTC where they have a zone; or numbers of seconds (below 10^11),
+// milliseconds (below 10^14), microseconds (below 10^17) or nanoseconds since 1970. Coordinates and labels are
 // in the order of time; COLUMN:UNIT:every has units without rows too, from the first to the last. Eight, 12, 14 and 17
 // digits that form a date of the years 1900 to 2199 are this date. A number that may be another form of date as well,
 // as INPUTS.md lists them, is refused.
@@ -44,6 +44,8 @@ enum class Quotes { csv, none };
 // COLUMN:bins=N takes the fields as numbers, in N intervals of equal width; COLUMN:quantiles=N in at most N intervals
 // of nearly equal numbers of rows. N is from 2 to 65536. Labels are intervals such as [0, 2.5), the last [7.5, 10].
 // Each distinct number takes memory until the input has ended.
+//
+// COLUMN:index takes whole numbers from 0 as the indices themselves, without labels.
 //
 // An entry that is the whole name of a column means that column. Several modes may take one column in different ways.
 struct ColumnOptions {
@@ -158,7 +160,8 @@ struct IngestReport {
   std::vector<CrowdedMode> crowded_modes = {};      // of 1000 rows or more: more than half as many keys as rows
   std::vector<FewerBins> fewer_bins = {};
   // What the input may mean otherwise than it was taken, with its place and what to do, as messages have them: a line
-  // that may be a shape, quoted fields that span lines, times far from today, keys that are equal as numbers.
+  // that may be a shape, quoted fields that span lines, times far from today, keys that are equal as numbers, modes
+  // most of whose indices have no entry.
   std::vector<std::string> notes = {};
 };
 

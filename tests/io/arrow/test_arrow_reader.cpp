@@ -125,7 +125,7 @@ TEST(ArrowReader, ReadsIndicesOfEveryWidth) {
                              numbers<std::uint64_t>("L", "L", {7, 18446744073709551614U})};
 
   const ArrowRows table = read_batches({batch}, modes_and_value({"c:index", "C:index", "s:index", "S:index", "i:index",
-                                                         "I:index", "l:index", "L:index"}));
+                                                                 "I:index", "l:index", "L:index"}));
 
   EXPECT_EQ(table.rows[0], Names(8, "7"));
   EXPECT_THAT(table.rows[1], ElementsAre("127", "255", "32767", "65535", "2147483647", "4294967295",
@@ -377,12 +377,14 @@ TEST(ArrowReader, NamesRowAndColumnOfCellsThatItRefuses) {
   };
   const TableOptions x = modes_and_value({"x"});
 
-  EXPECT_EQ(refused(numbers<std::int64_t>("x", "l", {3, -7}), x),
+  const TableOptions index = modes_and_value({"x:index"});
+  EXPECT_EQ(refused(numbers<std::int64_t>("x", "l", {3, -7}), index),
             "row 1 of column 'x', counted from 0: the coordinate -7 is negative; coordinates count from 0");
-  EXPECT_EQ(refused(numbers<std::uint8_t>("x", "C", {3, 7}), x, {.shape = {7}}),
+  EXPECT_EQ(refused(numbers<std::uint8_t>("x", "C", {3, 7}), index, {.shape = {7}}),
             "row 1 of column 'x', counted from 0: the coordinate 7 is not below the mode's length of 7; coordinates "
             "count from 0");
-  EXPECT_THAT(refused(numbers<std::uint64_t>("x", "L", {0, ~std::uint64_t{0}}), x), HasSubstr("18446744073709551615"));
+  EXPECT_THAT(refused(numbers<std::uint64_t>("x", "L", {0, ~std::uint64_t{0}}), index),
+              HasSubstr("18446744073709551615"));
   EXPECT_THAT(refused(texts("x", {"a", "b\xff"}), x), HasSubstr("row 1 of column 'x', counted from 0: 'b"));
   EXPECT_THAT(refused(texts("x", {"2024-01-01", "May 5"}), modes_and_value({"x:day"})),
               HasSubstr("row 1 of column 'x', counted from 0: 'May 5' is no time in the form of ISO 8601"));
@@ -407,7 +409,7 @@ TEST(ArrowReader, NamesColumnAndTypeThatItCannotRead) {
     return refused_batches({{numbers<std::int64_t>("x", format, {1}), numbers<std::int64_t>("i", "l", {1})}},
                            modes_and_value({mode}, value));
   };
-  const std::string either = "a mode takes whole numbers, as indices, or strings, as labels: cast it to one of them";
+  const std::string either = "a mode takes whole numbers or strings: cast it to one of them";
 
   EXPECT_EQ(refused("g", "x"), "column 'x' has the type double; " + either + ", or ask for bins, such as x:bins=10");
   EXPECT_EQ(refused("tsu:Asia/Tokyo", "x"), "column 'x' has the type timestamp[us, tz=Asia/Tokyo]; " + either +
@@ -429,7 +431,7 @@ TEST(ArrowReader, NamesColumnAndTypeThatItCannotRead) {
 }
 
 TEST(ArrowReader, NumbersKnownKeysAndLeavesOutOthers) {
-  TableOptions options = modes_and_value({"i", "who"});
+  TableOptions options = modes_and_value({"i:index", "who"});
   options.numbers_new_keys = false;
   options.skips_unknown = true;
   options.known = [](const Names& modes) {

@@ -223,6 +223,7 @@ def tensor(
     dense: bool = False,
     missing: str | None = None,
     duplicates: str = "sum",
+    compact: bool = False,
     memory: Size | None = None,
     threads: int = 0,
     devices: str = "cpu",
@@ -231,7 +232,7 @@ def tensor(
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
     and their `values`, or one number for all of them; a sparse array of scipy, sparse or pyttb; or with `dense=True` an
     array of which the cells other than 0 become entries. Coordinates are read where they lie. `labels` has per mode a
-    name for each index, or None.
+    name for each index, or None; `compact` leaves out indices without entries, and makes labels of the others.
 
     Or a table that offers an Arrow C stream, such as one of pyarrow, polars, DuckDB or pandas: the columns `modes` become
     modes, whose labels are the column's texts or whole numbers, and the column `value` holds the values. Categories keep
@@ -240,7 +241,7 @@ def tensor(
     rows with nulls.
     """
     words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "devices": devices,
-             "shape": lengths_of(shape), "mode_names": names_of("mode_names", mode_names)}
+             "compact": compact, "shape": lengths_of(shape), "mode_names": names_of("mode_names", mode_names)}
     if is_table(coords) and not dense:
         words |= _columns(modes, value, values, labels) | {"missing": missing}
         coords = _arrow.table_of(coords, words["modes"])
@@ -250,8 +251,12 @@ def tensor(
         return Tensor(handle)
     _refuse({"missing": missing}, "tables")
     columns, numbers, names, lengths = _arrays(coords, values, shape, modes, value, labels, dense)
+    if compact:  # of a sparse array: its shape holds what is left out
+        lengths = lengths_of(shape)
     with callback_of(progress) as shown:
-        return Tensor(_blco.make_tensor(columns, numbers, names, words | {"shape": lengths}, shown))
+        handle, notes = _blco.make_tensor(columns, numbers, names, words | {"shape": lengths}, shown)
+    _warn(notes)
+    return Tensor(handle)
 
 
 def ingest(
