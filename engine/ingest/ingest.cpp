@@ -118,13 +118,10 @@ void check_options(const IngestOptions& options) {
     refuse(option_name("hold_out") + " does not go with " + option_name("reorder", "frequency") +
            ", which numbers by counts; leave out one of them");
   }
-  if (options.compact && !options.shape.empty()) {
-    refuse(option_name("compact") + " makes each mode as long as it has indices with entries; leave out " +
-           option_name("shape"));
-  }
-  if (options.compact && !options.columns.labels_from.empty()) {
-    refuse(option_name("compact") + " renumbers, but " + option_name("columns.labels_from") +
-           " keeps numbers; leave out one of them");
+  for (const auto& [option, is_given] : {std::pair{"shape", !options.shape.empty()},
+                                         std::pair{"columns.labels_from", !options.columns.labels_from.empty()}}) {
+    if (!options.compact || !is_given) continue;
+    refuse(option_name("compact") + " gives modes lengths and numbers of its own; leave out " + option_name(option));
   }
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {

@@ -123,7 +123,7 @@ TEST_F(Compact, AHeadersShapeHoldsForTheOriginalIndices) {
 
 TEST_F(Compact, DoesNotGoWithAShape) {
   EXPECT_EQ(refusal("1 1 1\n", {.shape = {5, 5}, .compact = true}),
-            "`compact` makes each mode as long as it has indices with entries; leave out `shape`");
+            "`compact` gives modes lengths and numbers of its own; leave out `shape`");
 }
 
 TEST_F(Compact, TheIndicesThatOccurMustFitTheMemory) {
