@@ -293,23 +293,30 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   return sorted;
 }
 
-// Modes without labels whose length nobody has given, most of whose indices have no entry: a model has a row for each.
-std::vector<std::string> notes_on_empty_modes(const SortedEntries& sorted, const IngestOptions& options,
+// Modes without labels most of whose indices have no entry: a model has a row for each.
+std::vector<std::string> notes_on_empty_modes(const std::vector<std::uint64_t>& shape,
+                                              const std::vector<std::string>& names, const std::vector<Labels>& labels,
                                               std::uint64_t entries) {
   constexpr std::uint64_t least_length = 10'000;
   constexpr std::uint64_t least_per_entry = 10;
   std::vector<std::string> notes;
-  for (std::size_t n = 0; n < sorted.info.shape.size() && options.shape.empty(); ++n) {
-    const std::uint64_t length = sorted.info.shape[n];
-    if (n < sorted.labels.size() && !sorted.labels[n].empty()) continue;
-    if (length < least_length || length / least_per_entry < entries) continue;
-    const std::string name = n < sorted.info.mode_names.size() ? sorted.info.mode_names[n] : "mode" + std::to_string(n);
-    notes.push_back("the mode " + quoted_for_message(name) + " has " + std::to_string(length) +
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    if (n < labels.size() && !labels[n].empty()) continue;
+    if (shape[n] < least_length || shape[n] / least_per_entry < entries) continue;
+    const std::string name = n < names.size() ? names[n] : "mode" + std::to_string(n);
+    notes.push_back("the mode " + quoted_for_message(name) + " has " + std::to_string(shape[n]) +
                     " indices, but at most " + std::to_string(entries) +
                     " of them have entries; a model takes memory for all: " + option_name("compact") +
                     " leaves out those without");
   }
   return notes;
+}
+
+// The same of entries whose lengths nobody has given.
+std::vector<std::string> notes_on_empty_modes(const SortedEntries& sorted, const IngestOptions& options,
+                                              std::uint64_t entries) {
+  if (!options.shape.empty()) return {};
+  return notes_on_empty_modes(sorted.info.shape, sorted.info.mode_names, sorted.labels, entries);
 }
 
 // Modes of which a model may say little, or that are not what was asked for.
@@ -526,6 +533,10 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
   if (from_zero.shape.empty() && !options.compact) from_zero.shape = labelled.lengthen(reader.find_extents());
   IngestReport report = run_ingest(labelled, output, from_zero, pool, progress);
   report.labels = labelled.counts();
+  if (options.shape.empty() && options.label_files.empty()) {
+    for (std::string& note : notes_on_empty_modes(report.shape, options.mode_names, arrays.labels, report.entries_read))
+      report.notes.push_back(std::move(note));
+  }
   return report;
 }
 

@@ -60,7 +60,7 @@ def test_what_lies_before_damage_comes_and_then_the_error(tensor):
 
 
 def test_a_table_of_a_tensor_is_the_tensor_again(tensor):
-    again = blco.tensor(tensor, modes=["who", "what", "value"], value="value_")
+    again = blco.tensor(tensor, modes=["who", "what:index", "value:index"], value="value_")
 
     who = [again.labels[0][row] for row in again.coords[:, 0]]
     expected = {(WHO[i], j, k): value for (i, j, k), value in zip(tensor.coords.tolist(), tensor.values)}

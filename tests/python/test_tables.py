@@ -345,8 +345,8 @@ def test_times_count_by_the_clock_of_their_zone_as_zoneinfo_has_it(zone):
 
     tensor = blco.tensor(table, modes=["at:minute", "row:index"])
 
-    coords = tensor.coords
-    names = [tensor.labels[0][index] for index in coords[np.argsort(coords[:, 1]), 0]]
+    coords, labels = tensor.coords, tensor.labels[0]
+    names = [labels[index] for index in coords[np.argsort(coords[:, 1]), 0]]
     local = [datetime.datetime.fromtimestamp(int(moment), clock) for moment in moments]
     assert names == [time.strftime("%Y-%m-%dT%H:%M") for time in local]
 

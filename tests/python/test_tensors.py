@@ -2,6 +2,7 @@
 import copy
 import os
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ EXPECTED_SALES = {("Ann", "tea", 0): 2, ("Bob", "jam", 2): 1, ("Ann", "jam", 1):
 
 def test_columns_of_a_table_become_modes(sales, tmp_path):
     table, stream = sales
-    modes = ["who", "what", "day"]
+    modes = ["who", "what", "day:index"]
 
     tensors = [blco.tensor(table, modes=modes, value="n"), blco.tensor(stream, modes=modes, value="n"),
                blco.tensor(table.to_pandas(), modes=modes, value="n"),
@@ -205,22 +206,22 @@ def test_columns_of_a_table_become_modes(sales, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "uint8", "uint16"])
-def test_narrow_columns_of_a_table_are_indices(kind):
+def test_narrow_columns_of_a_table_are_indices_where_asked(kind):
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"a": pyarrow.array([0, 100], kind), "b": pyarrow.array([2, 1], "int64")})
 
-    tensor = blco.tensor(table, modes=["a", "b"])
+    tensor = blco.tensor(table, modes=["a:index", "b:index"])
 
     assert sorted(tensor.coords.tolist()) == [[0, 2], [100, 1]]
 
 
-def test_labels_of_a_dictionary_are_those_of_its_rows_as_they_appear():
+def test_labels_of_categories_are_those_of_rows_in_their_order():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"who": pandas.Categorical(["Zoe", "Bob", "Ann", "Bob"]), "n": [1.0, 2.0, 3.0, 4.0]})
 
     tensor = blco.tensor(frame[frame.who != "Ann"], modes=["who"], value="n")
 
-    assert tensor.labels == [["Zoe", "Bob"]] and np.array_equal(dense(tensor), [1, 6])
+    assert tensor.labels == [["Bob", "Zoe"]] and np.array_equal(dense(tensor), [6, 1])
 
 
 def test_a_null_in_a_dictionary_is_refused_where_a_row_has_it():
@@ -495,3 +496,16 @@ def test_a_closed_tensor_says_so_and_holds_no_file(entries, tmp_path):
     for use in (lambda: tensor.shape, lambda: blco.fit_cpd(tensor, 1), lambda: tensor.to_coo()):
         with pytest.raises(blco.InvalidArgument, match="this tensor has been closed"):
             use()
+
+
+def test_modes_that_are_mostly_empty_are_noted_and_may_be_compact(tmp_path):
+    coords = [[0, 1], [10**6, 0]]
+
+    with pytest.warns(UserWarning, match="the mode 'mode0' has 1000001 indices, but at most 2 of them have entries"):
+        blco.tensor(coords, 1)
+    with pytest.warns(UserWarning, match="`compact` leaves out those without"):
+        assert len(blco.ingest(coords, tmp_path / "out.blco", values=1).report["notes"]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        blco.tensor(coords, 1, (2 * 10**6, 2))
+        assert blco.tensor(coords, 1, compact=True).labels == [["0", "1000000"], ["0", "1"]]
