@@ -167,82 +167,85 @@ std::vector<Misuse> Misuses::of_tensors() {
   const NonzeroVisitor visit = [](const NonzeroBlock&) { return true; };
   const FiberSink sink = [](const FiberBlock&) {};
   std::vector<Misuse> misuses{
-      {"summary", [&] { taken_.summary(); }},
-      {"shape", [&] { taken_.shape(); }},
-      {"order", [&] { taken_.order(); }},
-      {"nnz", [&] { taken_.nnz(); }},
-      {"labels", [&] { taken_.labels(); }},
-      {"TensorFile", [&] { TensorFile(folder_ / "model.h5"); }},
-      {"find_mode", [&] { find_mode(file_.summary(), "9"); }},
-      {"find_mode", [&] { find_mode(file_.summary(), ""); }},
-      {"for_each_nonzero", [&] { for_each_nonzero(file_, {}); }},
-      {"for_each_nonzero", [&] { for_each_nonzero(taken_, visit); }},
-      {"for_each_nonzero", [&] { for_each_nonzero(file_, visit, {.threads = -1}); }},
-      {"read_coordinates", [&] { read_coordinates(taken_); }},
-      {"read_coordinates", [&] { read_coordinates(file_, {.threads = -1}); }},
-      {"NonzeroCursor", [&] { NonzeroCursor{taken_}; }},
-      {"NonzeroCursor", [&] { NonzeroCursor(file_, {.threads = 5000}); }},
+      {"summary", [=, this] { taken_.summary(); }},
+      {"shape", [=, this] { taken_.shape(); }},
+      {"order", [=, this] { taken_.order(); }},
+      {"nnz", [=, this] { taken_.nnz(); }},
+      {"labels", [=, this] { taken_.labels(); }},
+      {"TensorFile", [=, this] { TensorFile(folder_ / "model.h5"); }},
+      {"find_mode", [=, this] { find_mode(file_.summary(), "9"); }},
+      {"find_mode", [=, this] { find_mode(file_.summary(), ""); }},
+      {"for_each_nonzero", [=, this] { for_each_nonzero(file_, {}); }},
+      {"for_each_nonzero", [=, this] { for_each_nonzero(taken_, visit); }},
+      {"for_each_nonzero", [=, this] { for_each_nonzero(file_, visit, {.threads = -1}); }},
+      {"read_coordinates", [=, this] { read_coordinates(taken_); }},
+      {"read_coordinates", [=, this] { read_coordinates(file_, {.threads = -1}); }},
+      {"NonzeroCursor", [=, this] { NonzeroCursor{taken_}; }},
+      {"NonzeroCursor", [=, this] { NonzeroCursor(file_, {.threads = 5000}); }},
       {"next",
-       [&] {
+       [=, this] {
          NonzeroCursor cursor(file_);
          const NonzeroCursor other(std::move(cursor));
          cursor.next();
        }},
-      {"measure_statistics", [&] { measure_statistics(file_, {}, -1); }},
-      {"measure_statistics", [&] { measure_statistics(taken_); }},
-      {"verify", [&] { verify(file_, {}, -1); }},
-      {"verify", [&] { verify(taken_); }},
-      {"for_each_fiber", [&] { for_each_fiber(file_, 0, matrix, {}); }},
-      {"for_each_fiber", [&] { for_each_fiber(file_, 7, matrix, sink); }},
-      {"for_each_fiber", [&] { for_each_fiber(taken_, 0, matrix, sink); }},
+      {"measure_statistics", [=, this] { measure_statistics(file_, {}, -1); }},
+      {"measure_statistics", [=, this] { measure_statistics(taken_); }},
+      {"verify", [=, this] { verify(file_, {}, -1); }},
+      {"verify", [=, this] { verify(taken_); }},
+      {"for_each_fiber", [=, this] { for_each_fiber(file_, 0, matrix, {}); }},
+      {"for_each_fiber", [=, this] { for_each_fiber(file_, 7, matrix, sink); }},
+      {"for_each_fiber", [=, this] { for_each_fiber(taken_, 0, matrix, sink); }},
       {"for_each_fiber",
-       [&] {
+       [=, this] {
          for_each_fiber(file_, 0, MatrixView{nullptr, 3, 1}, sink);
        }},
-      {"for_each_fiber", [&] { for_each_fiber(file_, 0, matrix, sink, {.threads = -2}); }},
-      {"ttm", [&] { ttm(file_, 1, matrix); }},
-      {"ttm", [&] { ttm(taken_, 0, matrix); }},
+      {"for_each_fiber", [=, this] { for_each_fiber(file_, 0, matrix, sink, {.threads = -2}); }},
+      {"ttm", [=, this] { ttm(file_, 1, matrix); }},
+      {"ttm", [=, this] { ttm(taken_, 0, matrix); }},
       {"write_ttm",
-       [&] {
+       [=, this] {
          write_ttm(file_, 0, MatrixView{ones_.data(), 3, 0}, folder_ / "out.h5");
        }},
-      {"write_ttm", [&] { write_ttm(taken_, 0, matrix, folder_ / "out.h5"); }},
-      {"generate_text", [&] { generate_text({}, folder_ / "out.tns"); }},
-      {"generate_text", [&] { generate_text({.shape = {3}, .nnz = 2, .skew = not_a_number}, folder_ / "out.tns"); }},
-      {"generate_text", [&] { generate_text({.shape = {3}, .nnz = 2}, folder_ / "out.tns", -1); }},
-      {"generate_container", [&] { generate_container({.shape = {3}}, folder_ / "out.blco"); }},
+      {"write_ttm", [=, this] { write_ttm(taken_, 0, matrix, folder_ / "out.h5"); }},
+      {"generate_text", [=, this] { generate_text({}, folder_ / "out.tns"); }},
+      {"generate_text",
+       [=, this] { generate_text({.shape = {3}, .nnz = 2, .skew = not_a_number}, folder_ / "out.tns"); }},
+      {"generate_text", [=, this] { generate_text({.shape = {3}, .nnz = 2}, folder_ / "out.tns", -1); }},
+      {"generate_container", [=, this] { generate_container({.shape = {3}}, folder_ / "out.blco"); }},
       {"generate_container",
-       [&] { generate_container({.shape = {3}, .nnz = 2, .noise = not_a_number}, folder_ / "out.blco"); }},
-      {"ingest_files", [&] { ingest_files({}, folder_ / "out.blco"); }},
+       [=, this] { generate_container({.shape = {3}, .nnz = 2, .noise = not_a_number}, folder_ / "out.blco"); }},
+      {"ingest_files", [=, this] { ingest_files({}, folder_ / "out.blco"); }},
       {"ingest_files",
-       [&] { ingest_files({folder_.write("a.tns", "1 1 1\n")}, folder_ / "out.blco", {.threads = -1}); }},
+       [=, this] { ingest_files({folder_.write("a.tns", "1 1 1\n")}, folder_ / "out.blco", {.threads = -1}); }},
       {"ingest_files",
-       [&] { ingest_files({folder_.write("a.tns", "1 1 1\n")}, folder_ / "out.blco", {.chunk_nnz = 0}); }},
-      {"ingest_coordinates", [&] { ingest_coordinates({}, folder_ / "out.blco"); }},
+       [=, this] { ingest_files({folder_.write("a.tns", "1 1 1\n")}, folder_ / "out.blco", {.chunk_nnz = 0}); }},
+      {"ingest_coordinates", [=, this] { ingest_coordinates({}, folder_ / "out.blco"); }},
       {"ingest_coordinates",
-       [&] { ingest_coordinates({.coordinates = {StridedView<std::uint64_t>(nullptr, 4)}}, folder_ / "out.blco"); }},
+       [=, this] {
+         ingest_coordinates({.coordinates = {StridedView<std::uint64_t>(nullptr, 4)}}, folder_ / "out.blco");
+       }},
       {"ingest_coordinates",
-       [&] {
+       [=, this] {
          ingest_coordinates({.coordinates = {rows_}, .values = StridedView<double>(nullptr, 4)}, folder_ / "out.blco");
        }},
       {"ingest_arrow",
-       [&] {
+       [=, this] {
          ArrowArrayStream stream{};
          ingest_arrow(stream, folder_ / "out.blco", {.columns = {.modes = {"a"}}});
        }},
-      {"MemoryTensor", [&] { MemoryTensor(CoordinateArrays{}); }},
+      {"MemoryTensor", [=, this] { MemoryTensor(CoordinateArrays{}); }},
       {"MemoryTensor",
-       [&] {
+       [=, this] {
          MemoryTensor(CoordinateArrays{.coordinates = {rows_, StridedView<std::int32_t>(nullptr, 4)}});
        }},
-      {"MemoryTensor", [&] { MemoryTensor(CoordinateArrays{.coordinates = {rows_}}, {.threads = -1}); }},
+      {"MemoryTensor", [=, this] { MemoryTensor(CoordinateArrays{.coordinates = {rows_}}, {.threads = -1}); }},
       {"MemoryTensor",
-       [&] {
+       [=, this] {
          ArrowArrayStream stream{};
          MemoryTensor(stream, {.columns = {.modes = {"a"}}});
        }},
-      {"Labels", [&] { Labels(std::vector<std::string>{""}); }},
-      {"check_parameter", [&] { check_parameter({.kind = LossKind::huber, .parameter = not_a_number}); }},
+      {"Labels", [=, this] { Labels(std::vector<std::string>{""}); }},
+      {"check_parameter", [=, this] { check_parameter({.kind = LossKind::huber, .parameter = not_a_number}); }},
   };
   return misuses;
 }
@@ -393,53 +396,53 @@ std::vector<Misuse> Misuses::of_models() {
   const std::vector<IndexView> cells{rows_, columns_};
   std::vector<Misuse> misuses{
       {"value",
-       [&] {
+       [=, this] {
          whole_model().value(std::vector<std::uint64_t>{3, 0});
        }},
-      {"value", [&] { whole_model().value({}); }},
-      {"top", [&] { whole_model().top(2, 0, 1); }},
-      {"top", [&] { whole_model().top(0, 2, 1); }},
-      {"value", [&] { whole_tucker().value(std::vector<std::uint64_t>{0}); }},
-      {"top", [&] { whole_tucker().top(0, 2, 1); }},
-      {"summarize_components", [&] { summarize_components(whole_model(), {.small = not_a_number}); }},
-      {"predict", [&] { predict(whole_model(), std::vector<IndexView>{rows_}); }},
+      {"value", [=, this] { whole_model().value({}); }},
+      {"top", [=, this] { whole_model().top(2, 0, 1); }},
+      {"top", [=, this] { whole_model().top(0, 2, 1); }},
+      {"value", [=, this] { whole_tucker().value(std::vector<std::uint64_t>{0}); }},
+      {"top", [=, this] { whole_tucker().top(0, 2, 1); }},
+      {"summarize_components", [=, this] { summarize_components(whole_model(), {.small = not_a_number}); }},
+      {"predict", [=, this] { predict(whole_model(), std::vector<IndexView>{rows_}); }},
       {"predict",
-       [&] {
+       [=, this] {
          predict(whole_model(), std::vector<IndexView>{rows_, StridedView<std::uint32_t>(nullptr, 4)});
        }},
-      {"predict", [&] { predict(whole_model(), cells, -1); }},
-      {"load_model", [&] { load_model(folder_ / "tensor.blco"); }},
-      {"load_tucker", [&] { load_tucker(folder_ / "tensor.blco"); }},
+      {"predict", [=, this] { predict(whole_model(), cells, -1); }},
+      {"load_model", [=, this] { load_model(folder_ / "tensor.blco"); }},
+      {"load_tucker", [=, this] { load_tucker(folder_ / "tensor.blco"); }},
       {"principal_angles",
-       [&] {
+       [=, this] {
          TuckerModel other = whole_tucker();
          std::swap(other.shape[0], other.shape[1]);
          std::swap(other.factors[0], other.factors[1]);
          principal_angles(whole_tucker(), other);
        }},
-      {"save", [&] { save(file_, folder_ / "out.blco", {.threads = -1}); }},
-      {"save", [&] { save(taken_, folder_ / "out.blco"); }},
-      {"save", [&] { save(file_, folder_ / "out.blco", {.zstd_level = -1}); }},
-      {"export_text", [&] { export_text(file_, TextSink()); }},
-      {"export_text", [&] { export_text(taken_, text); }},
-      {"export_text", [&] { export_text(file_, text, {.index_base = 7}); }},
-      {"export_text", [&] { export_text(file_, text, {.threads = -1}); }},
-      {"export_text", [&] { export_text(file_, folder_ / "out.doc"); }},
-      {"export_model", [&] { export_model(whole_model(), folder_ / "out", ArrayFormat::npy, {}, 7); }},
-      {"write_report", [&] { write_report(whole_model(), TextSink()); }},
-      {"write_report", [&] { write_report(whole_model(), text, {.index_base = -5}); }},
-      {"write_report", [&] { write_report(whole_model(), text, {.tensor = &taken_}); }},
-      {"write_report", [&] { write_report(whole_tucker(), TextSink()); }},
-      {"write_report", [&] { write_report(whole_tucker(), text, {.tensor = &file_}); }},
-      {"write_report", [&] { write_report(file_, TextSink()); }},
-      {"write_report", [&] { write_report(file_, text, {.threads = -1}); }},
-      {"write_report", [&] { write_report(taken_, text); }},
-      {"predict", [&] { predict(folder_ / "model.h5", taken_, sink); }},
-      {"predict", [&] { predict(folder_ / "model.h5", file_, sink, {.threads = -1}); }},
+      {"save", [=, this] { save(file_, folder_ / "out.blco", {.threads = -1}); }},
+      {"save", [=, this] { save(taken_, folder_ / "out.blco"); }},
+      {"save", [=, this] { save(file_, folder_ / "out.blco", {.zstd_level = -1}); }},
+      {"export_text", [=, this] { export_text(file_, TextSink()); }},
+      {"export_text", [=, this] { export_text(taken_, text); }},
+      {"export_text", [=, this] { export_text(file_, text, {.index_base = 7}); }},
+      {"export_text", [=, this] { export_text(file_, text, {.threads = -1}); }},
+      {"export_text", [=, this] { export_text(file_, folder_ / "out.doc"); }},
+      {"export_model", [=, this] { export_model(whole_model(), folder_ / "out", ArrayFormat::npy, {}, 7); }},
+      {"write_report", [=, this] { write_report(whole_model(), TextSink()); }},
+      {"write_report", [=, this] { write_report(whole_model(), text, {.index_base = -5}); }},
+      {"write_report", [=, this] { write_report(whole_model(), text, {.tensor = &taken_}); }},
+      {"write_report", [=, this] { write_report(whole_tucker(), TextSink()); }},
+      {"write_report", [=, this] { write_report(whole_tucker(), text, {.tensor = &file_}); }},
+      {"write_report", [=, this] { write_report(file_, TextSink()); }},
+      {"write_report", [=, this] { write_report(file_, text, {.threads = -1}); }},
+      {"write_report", [=, this] { write_report(taken_, text); }},
+      {"predict", [=, this] { predict(folder_ / "model.h5", taken_, sink); }},
+      {"predict", [=, this] { predict(folder_ / "model.h5", file_, sink, {.threads = -1}); }},
       {"write_predictions",
-       [&] { write_predictions(folder_ / "model.h5", folder_ / "tensor.blco", TextSink(), TextFormat::csv); }},
+       [=, this] { write_predictions(folder_ / "model.h5", folder_ / "tensor.blco", TextSink(), TextFormat::csv); }},
       {"write_predictions",
-       [&] { write_predictions(folder_ / "model.h5", folder_ / "tensor.blco", text, TextFormat::tns); }},
+       [=, this] { write_predictions(folder_ / "model.h5", folder_ / "tensor.blco", text, TextFormat::tns); }},
   };
   const CpdModel whole = whole_model();
   for (const CpdModel& model : broken_models()) {
