@@ -12,14 +12,6 @@
 
 namespace blco {
 
-// Ends what a mode of times was asked for as, where a time counts by the clock of its zone and not by UTC, as it did in
-// files of earlier builds.
-inline constexpr std::string_view local_ending = ":local";
-
-inline bool is_local(std::string_view column) {
-  return (std::string(column) + ":").find(":local:") != std::string::npos;
-}
-
 // Empty members say that the input was read in the usual way.
 struct InputReading {
   std::vector<std::string> columns = {};           // of a table: what each mode was asked for as, such as when:day;

@@ -20,6 +20,7 @@
 #include "engine/ingest/encode.hpp"
 #include "engine/ingest/hold_out.hpp"
 #include "engine/ingest/ingest_job.hpp"
+#include "engine/ingest/ingest_notes.hpp"
 #include "engine/ingest/input/array_reader.hpp"
 #include "engine/ingest/input/compact_reader.hpp"
 #include "engine/ingest/input/labelled_reader.hpp"
@@ -32,15 +33,11 @@
 #include "io/arrays/coo_reader.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
-#include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
 
-constexpr std::size_t max_name_bytes = 4096;  // of a mode, as the container has it
-// Fewer rows may well have a key each.
-constexpr std::uint64_t min_crowded_entries = 1000;
-
+constexpr std::size_t max_name_bytes = 4096;
 std::string count_of(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -76,30 +73,6 @@ std::string kept_value_name(const std::vector<std::string>& mode_names, const In
   info.value_name = options.columns.value;
   const std::string name = value_column_name(info);
   return name == default_value_name(mode_names) ? "" : name;
-}
-
-// Columns of keys that labels_from knows are those of a table that was exported: what it says of them holds, as it does
-// of bins.
-InputReading decide_reading(const std::vector<std::string>& names, const std::vector<KeyedMode>& keyed,
-                            const ColumnOptions& columns) {
-  InputReading reading;
-  reading.columns = columns.modes;
-  reading.missing = columns.missing == Missing::skip ? "skip" : columns.missing_key;
-  if (!columns.labels_from.empty()) {
-    const auto [known_names, known] = read_known_reading(columns.labels_from);
-    if (reading.missing.empty()) reading.missing = known.missing;
-    reading.duplicates = known.duplicates;
-    for (std::size_t n = 0; n < keyed.size() && !known.columns.empty(); ++n) {
-      const auto at = static_cast<std::size_t>(std::ranges::find(known_names, names[n]) - known_names.begin());
-      const bool is_known = keyed[n].bins > 0 || (keyed[n].has_keys && keyed[n].new_labels == 0);
-      if (is_known && at < known.columns.size()) reading.columns[n] = known.columns[at];
-    }
-  }
-  for (std::size_t n = 0; n < keyed.size(); ++n) {
-    if (keyed[n].is_local && !is_local(reading.columns[n])) reading.columns[n] += local_ending;
-  }
-  if (reading.columns == names) reading.columns.clear();
-  return reading;
 }
 
 void check_options(const IngestOptions& options) {
@@ -293,41 +266,11 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   return sorted;
 }
 
-// Modes without labels most of whose indices have no entry: a model has a row for each.
-std::vector<std::string> notes_on_empty_modes(const std::vector<std::uint64_t>& shape,
-                                              const std::vector<std::string>& names, const std::vector<Labels>& labels,
-                                              std::uint64_t entries) {
-  constexpr std::uint64_t least_length = 10'000;
-  constexpr std::uint64_t least_per_entry = 10;
-  std::vector<std::string> notes;
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    if (n < labels.size() && !labels[n].empty()) continue;
-    if (shape[n] < least_length || shape[n] / least_per_entry < entries) continue;
-    const std::string name = n < names.size() ? names[n] : "mode" + std::to_string(n);
-    notes.push_back("the mode " + quoted_for_message(name) + " has " + std::to_string(shape[n]) +
-                    " indices, but at most " + std::to_string(entries) +
-                    " of them have entries; a model takes memory for all: " + option_name("compact") +
-                    " leaves out those without");
-  }
-  return notes;
-}
-
-// The same of entries whose lengths nobody has given.
+// Of entries whose lengths nobody has given.
 std::vector<std::string> notes_on_empty_modes(const SortedEntries& sorted, const IngestOptions& options,
                                               std::uint64_t entries) {
   if (!options.shape.empty()) return {};
   return notes_on_empty_modes(sorted.info.shape, sorted.info.mode_names, sorted.labels, entries);
-}
-
-// Modes of which a model may say little, or that are not what was asked for.
-void report_modes(const std::vector<KeyedMode>& modes, IngestReport& report) {
-  for (std::size_t n = 0; n < modes.size(); ++n) {
-    const KeyedMode& mode = modes[n];
-    if (report.entries_read >= min_crowded_entries && mode.new_labels > report.entries_read / 2) {
-      report.crowded_modes.push_back({n, mode.new_labels});
-    }
-    if (mode.bins < mode.wanted_bins) report.fewer_bins.push_back({n, mode.wanted_bins, mode.bins});
-  }
 }
 
 SortSetup sort_setup(const CoordinateReader& reader, const IngestOptions& options) {

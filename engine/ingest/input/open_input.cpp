@@ -93,6 +93,22 @@ NamedLabels read_named_labels(const fs::path& file, std::uint64_t max_bytes) {
   return {tensor.summary().mode_names, tensor.labels()};
 }
 
+// Ends what a mode of times was asked for as, where a time counts by the clock of its zone and not by UTC, as it did in
+// files of earlier builds.
+constexpr std::string_view local_ending = ":local";
+
+bool is_local(std::string_view column) { return (std::string(column) + ":").find(":local:") != std::string::npos; }
+
+// The names of the modes of a container or a model, and how its input was read.
+std::pair<std::vector<std::string>, InputReading> read_known_reading(const fs::path& file) {
+  if (!is_model_file(file)) {
+    const TensorFile tensor(file);
+    return {tensor.summary().mode_names, tensor.summary().reading};
+  }
+  const ModelFileReader model(file);
+  return {model.header().mode_names, model.header().reading};
+}
+
 // Modes of a file whose times, if they have any, count by UTC.
 std::vector<std::string> utc_modes_of(const std::vector<std::string>& names, const std::vector<std::string>& columns) {
   std::vector<std::string> modes;
@@ -344,13 +360,26 @@ std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOp
   return open_arrow(std::move(stream), table, options.shape, reader_bytes, executor);
 }
 
-std::pair<std::vector<std::string>, InputReading> read_known_reading(const fs::path& file) {
-  if (!is_model_file(file)) {
-    const TensorFile tensor(file);
-    return {tensor.summary().mode_names, tensor.summary().reading};
+InputReading decide_reading(const std::vector<std::string>& names, const std::vector<KeyedMode>& keyed,
+                            const ColumnOptions& columns) {
+  InputReading reading;
+  reading.columns = columns.modes;
+  reading.missing = columns.missing == Missing::skip ? "skip" : columns.missing_key;
+  if (!columns.labels_from.empty()) {
+    const auto [known_names, known] = read_known_reading(columns.labels_from);
+    if (reading.missing.empty()) reading.missing = known.missing;
+    reading.duplicates = known.duplicates;
+    for (std::size_t n = 0; n < keyed.size() && !known.columns.empty(); ++n) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(known_names, names[n]) - known_names.begin());
+      const bool is_known = keyed[n].bins > 0 || (keyed[n].has_keys && keyed[n].new_labels == 0);
+      if (is_known && at < known.columns.size()) reading.columns[n] = known.columns[at];
+    }
   }
-  const ModelFileReader model(file);
-  return {model.header().mode_names, model.header().reading};
+  for (std::size_t n = 0; n < keyed.size(); ++n) {
+    if (keyed[n].is_local && !is_local(reading.columns[n])) reading.columns[n] += local_ending;
+  }
+  if (reading.columns == names) reading.columns.clear();
+  return reading;
 }
 
 std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const IngestOptions& options,

@@ -32,8 +32,10 @@ std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOp
 // Whether the name of a file says that it is delimited text: .csv or .tsv, plain or compressed.
 bool is_table_name(const std::filesystem::path& file);
 
-// The names of the modes of a container or model, and how its input was read. Throws Error as opening it does.
-std::pair<std::vector<std::string>, InputReading> read_known_reading(const std::filesystem::path& file);
+// Columns of keys that labels_from knows are those of a table that was exported: what it says of them holds, as it does
+// of bins.
+InputReading decide_reading(const std::vector<std::string>& names, const std::vector<KeyedMode>& keyed,
+                            const ColumnOptions& columns);
 
 // What is known of a tensor before its entries are read: that of a model.
 struct KnownTensor {

@@ -248,10 +248,11 @@ TEST(Ingest, SaysOfKnownLabelsHowTheyWereRead) {
     return ContainerReader(folder / name).info().reading.columns;
   };
   const std::vector<std::string> known = {"when:month", "price:bins=2"};
-  ASSERT_EQ(columns_of("2024-01-05,1\n2024-03-07,9\n", known, {}, "known.blco"), known);
+  const std::vector<std::string> kept = {"when:month:local", "price:bins=2"};
+  ASSERT_EQ(columns_of("2024-01-05,1\n2024-03-07,9\n", known, {}, "known.blco"), kept);
 
-  EXPECT_EQ(columns_of("2024-01,2\n", {"when", "price:bins=2"}, folder / "known.blco", "same.blco"), known);
-  EXPECT_EQ(columns_of("2024-01,2\n", {"when", "price:bins=5"}, folder / "known.blco", "bins.blco"), known);
+  EXPECT_EQ(columns_of("2024-01,2\n", {"when", "price:bins=2"}, folder / "known.blco", "same.blco"), kept);
+  EXPECT_EQ(columns_of("2024-01,2\n", {"when", "price:bins=5"}, folder / "known.blco", "bins.blco"), kept);
   EXPECT_EQ(columns_of("2024-01-05,2\n", {"when", "price:bins=2"}, folder / "known.blco", "days.blco"),
             (std::vector<std::string>{"when", "price:bins=2"}));
 }

@@ -85,7 +85,7 @@ TEST(IngestArrow, PacksATableInMemory) {
   const ArrowBatches batches = {{numbers<std::uint16_t>("i", "S", {4, 0, 4}),
                                  numbers<std::int64_t>("j", "l", {1, 2, 1}), numbers<double>("n", "g", {0.5, -1, 2})}};
   IngestOptions options;
-  options.columns.modes = {"j", "i"};
+  options.columns.modes = {"j:index", "i:index"};
   options.columns.value = "n";
   for (const std::vector<std::uint64_t>& shape : {std::vector<std::uint64_t>{}, {3, 5}, {10, 7}}) {
     HandStream stream(batches);
@@ -130,14 +130,14 @@ TEST(IngestArrow, IndicesHaveNoReadingOfKnownLabels) {
   options.columns.modes = {"who", "at:day"};
   options.mode_names = {"who", "at"};
   ingest_files({folder.write("old.csv", "who,at\nAnn,2024-03-05\n")}, folder / "old.blco", options);
-  options.columns.modes = {"who", "at"};
+  options.columns.modes = {"who", "at:index"};
   options.columns.labels_from = folder / "old.blco";
   HandStream stream({{texts("who", {"Ann", "Bob"}), numbers<std::int64_t>("at", "l", {4, 5})}});
 
   ingest_arrow(stream.stream(), folder / "new.blco", options);
 
-  EXPECT_THAT(TensorFile(folder / "old.blco").summary().reading.columns, testing::ElementsAre("who", "at:day"));
-  EXPECT_THAT(TensorFile(folder / "new.blco").summary().reading.columns, testing::IsEmpty());
+  EXPECT_THAT(TensorFile(folder / "old.blco").summary().reading.columns, testing::ElementsAre("who", "at:day:local"));
+  EXPECT_THAT(TensorFile(folder / "new.blco").summary().reading.columns, testing::ElementsAre("who", "at:index"));
 }
 
 TEST(IngestArrow, ReleasesTheStreamAndLeavesNothingOnEveryError) {

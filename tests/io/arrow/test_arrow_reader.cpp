@@ -90,13 +90,9 @@ std::string refused_batches(const Batches& batches, const TableOptions& options,
 TableOptions modes_and_value(const Names& modes, const std::string& value = "") { return {.columns = {modes, value}}; }
 
 TEST(ArrowReader, TakesWholeNumbersForKeysAsTextHasThem) {
-  const Batches batches = {{numbers<std::int64_t>("user", "l", {1'000'000'007, -5, 1'000'000'007}),
-                            numbers<std::uint8_t>("item", "C", {0, 9, 0})}};
+  const Batches batches = {{numbers<std::int64_t>("user", "l", {1'000'000'007, -5, 1'000'000'007})}};
 
-  const ArrowRows table = read_batches(batches, modes_and_value({"user", "item"}));
-
-  EXPECT_THAT(table.labels, ElementsAre(Names{"1000000007", "-5"}, Names{"0", "9"}));
-  EXPECT_THAT(table.shape, ElementsAre(2, 2));
+  EXPECT_THAT(read_batches(batches, modes_and_value({"user"})).labels, ElementsAre(Names{"1000000007", "-5"}));
 }
 
 TEST(ArrowReader, TakesIndicesWhereAskedAndStringsForKeys) {
@@ -348,10 +344,6 @@ TEST(ArrowReader, ReadsDatesAndTimesOfEveryUnit) {
   const Batches paris = {{numbers<std::int64_t>("t", "tss:Europe/Paris", {-1, late})}};
   EXPECT_THAT(read_batches(paris, modes_and_value({"t:minute"})).rows,
               ElementsAre(Names{"1970-01-01T00:59"}, Names{"2024-03-05T15:07"}));
-  EXPECT_THAT(read_batches(paris, modes_and_value({"t:minute:utc"})).rows,
-              ElementsAre(Names{"1969-12-31T23:59"}, Names{"2024-03-05T14:07"}));
-  EXPECT_THAT(refused_batches({{numbers<std::int64_t>("t", "tss:../Paris", {0})}}, modes_and_value({"t:day"})),
-              HasSubstr("column 't': the time zone '../Paris' is not in the machine's time zone database"));
   EXPECT_THAT(read_batches({{columns[0]}}, modes_and_value({"t:year:every"})).labels[0].size(), 56U);
 }
 
@@ -482,7 +474,7 @@ TEST(ArrowReader, GivesTheSameForAnyThreadsAndPieces) {
 
 TEST(ArrowReader, HoldsLengthsAgainstTheShape) {
   const Batches batches = {{texts("who", {"a", "b"}), numbers<std::int64_t>("i", "l", {0, 1})}};
-  const TableOptions options = modes_and_value({"who", "i"});
+  const TableOptions options = modes_and_value({"who", "i:index"});
 
   EXPECT_THAT(read_batches(batches, options, {.shape = {2, 9}}).shape, ElementsAre(2, 9));
   EXPECT_THAT(refused_batches(batches, options, {.shape = {3, 9}}),
