@@ -61,15 +61,17 @@ def _draw_in_order(axes: Any, values: np.ndarray, names: Sequence[str]) -> None:
     else:
         axes.plot(values, linewidth=1)
     places = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_NAMES)).round().astype(int))
-    axes.set_xticks(places, [_plain(names[place]) for place in places], rotation=30, ha="right")
+    shown = [_plain(names[place]) for place in places]
+    is_long = max(map(len, shown)) > 4
+    axes.set_xticks(places, shown, rotation=30 if is_long else 0, ha="right" if is_long else "center")
 
 
-def _axes_of(ax: Any, rows: int, columns: int) -> tuple[Any, np.ndarray]:
+def _axes_of(ax: Any, rows: int, columns: int, entries: int) -> tuple[Any, np.ndarray]:
     """The figure, and its axes by component and mode."""
     from matplotlib import pyplot
 
     if ax is None:
-        size = (4 * columns, 2 * rows)
+        size = (4 * columns, max(2, 0.26 * entries) * rows)  # inches; a label takes a quarter of one
         figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
         if "inline" in pyplot.get_backend():  # a notebook shows what a cell returns, and what pyplot keeps
             pyplot.close(figure)
@@ -83,7 +85,7 @@ def _axes_of(ax: Any, rows: int, columns: int) -> tuple[Any, np.ndarray]:
 def draw(model: Model, components: int, entries: int, modes: Sequence[int], ax: Any) -> Any:
     """A matplotlib figure: a row for each component, a column for each mode."""
     top = model.top(entries)[:components]
-    figure, all_axes = _axes_of(ax, len(top), len(modes))
+    figure, all_axes = _axes_of(ax, len(top), len(modes), entries)
     labels = model.labels
     for n, column in zip(modes, all_axes.T):
         name = model.mode_names[n]
