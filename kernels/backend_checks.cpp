@@ -78,6 +78,11 @@ void check_apr_step(const AprStep& step, int rank) {
           "a step of apr: one weight per column is needed, and one sum of held modes or none");
 }
 
+void check_cg_step(const CgStep& step, int rank) {
+  require(step.centre.empty() || step.centre.size() == static_cast<std::size_t>(rank),
+          "conjugate gradients: one number of the centre per column is needed, or none");
+}
+
 void check_adam_step(const AdamStep& step, int rank) {
   require(step.rates.size() == static_cast<std::size_t>(rank), "a step of adam: one rate per column is needed");
 }

@@ -35,6 +35,9 @@ void check_scales(std::span<const double> scales, std::span<const double> shifts
 // Throws Error{invalid_argument} unless `step` has what it needs for `rank` columns.
 void check_apr_step(const AprStep& step, int rank);
 
+// Throws Error{invalid_argument} unless `step` has a centre of `rank` columns, or none.
+void check_cg_step(const CgStep& step, int rank);
+
 // Throws Error{invalid_argument} unless `step` has a rate for each of `rank` columns.
 void check_adam_step(const AdamStep& step, int rank);
 

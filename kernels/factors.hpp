@@ -121,7 +121,8 @@ class Factors {
 
   // Conjugate gradients after passes that filled the output of `mode`; see CgStep. Vector 0 has a, vector 1 the
   // residual b - H a, and the factor the direction, so that a pass can multiply it. Outputs stay as they are.
-  // First, with a in the factor; the output is (H - ridge I) a - b.
+  // First, with a in the factor; the output is (H - ridge I) a - b + ridge * centre. Throws Error{invalid_argument} for
+  // a centre of another length than 0 and R.
   virtual void cg_begin(int mode, const CgStep& step) = 0;
   // Then after each pass over directions; the output is H - ridge I times these.
   virtual void cg_step(int mode, const CgStep& step) = 0;

@@ -38,10 +38,11 @@ BLCO_HOST_DEVICE inline bool is_stuck(double b, double phi, double least, double
 }
 
 // Conjugate gradients for each row of a mode by itself: a minimises (a, H a) / 2 - (b, a), where H is the matrix of the
-// row plus `ridge` times the identity.
+// row plus `ridge` times the identity, and b what its entries give plus `ridge` times the centre.
 struct CgStep {
   double ridge = 0;
-  bool nonnegative = false;  // a >= 0: a number at 0 that would fall stays there, and no step leads below 0
+  std::span<const double> centre = {};  // R, the row that the ridge draws to; empty: zeros
+  bool nonnegative = false;             // a >= 0: a number at 0 that would fall stays there, and no step leads below 0
   // A row with fewer entries than columns has a singular matrix, in which rounding errors lie that a step would enlarge
   // without bound. So no row takes a direction whose angle with its product has a smaller cosine than this,
   double least_cosine = 0;
@@ -52,13 +53,14 @@ struct CgStep {
 // At its bound, a number that would fall.
 BLCO_HOST_DEVICE inline bool is_at_bound(double number, double residual) { return number <= 0 && residual <= 0; }
 
-// See Factors::cg_begin; `row` holds a on entry, and the direction on return.
+// See Factors::cg_begin; `row` holds a on entry, and the direction on return. `centre` is that of the step, where the
+// row is, or null.
 template <class Sum, class Factor>
-BLCO_HOST_DEVICE inline void cg_begin_row(const CgStep& step, std::uint64_t columns, const Sum* output, Factor* row,
-                                          double* a, double* residual) {
+BLCO_HOST_DEVICE inline void cg_begin_row(const CgStep& step, const double* centre, std::uint64_t columns,
+                                          const Sum* output, Factor* row, double* a, double* residual) {
   for (std::uint64_t r = 0; r < columns; ++r) {
     a[r] = static_cast<double>(row[r]);
-    residual[r] = -static_cast<double>(output[r]) - step.ridge * a[r];
+    residual[r] = -static_cast<double>(output[r]) - step.ridge * (centre == nullptr ? a[r] : a[r] - centre[r]);
     row[r] = step.nonnegative && is_at_bound(a[r], residual[r]) ? Factor{0} : static_cast<Factor>(residual[r]);
   }
 }

@@ -372,7 +372,10 @@ class CudaBackend final : public Backend {
     copy_numbers(rows, changed_factor(mode), numbers(mode), main_);
   }
 
-  void cg_begin(int mode, const CgStep& step) override { steps_.cg_begin(vector_rows(mode), step); }
+  void cg_begin(int mode, const CgStep& step) override {
+    check_cg_step(step, config_.rank);
+    steps_.cg_begin(vector_rows(mode), step);
+  }
   void cg_step(int mode, const CgStep& step) override { steps_.cg_step(vector_rows(mode), step); }
   double cg_end(int mode) override {
     return steps_.cg_end(vectors_.rows(0, mode).data(), changed_factor(mode), length(mode));

@@ -123,12 +123,24 @@ struct Copy {
   To* to;
 };
 
-// A step of conjugate gradients, of a row each, with `columns` columns.
-template <auto step_of_row, class Sum, class Factor>
-struct CgRows {
+// Conjugate gradients, of a row each, with `columns` columns.
+template <class Sum, class Factor>
+struct BeginCg {
   __device__ void operator()(std::uint64_t row) const {
     const std::uint64_t at = row * columns;
-    step_of_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
+    cg_begin_row(step, centre, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
+  }
+  VectorRows<Sum, Factor> rows;
+  std::uint64_t columns;
+  CgStep step;
+  const double* centre;
+};
+
+template <class Sum, class Factor>
+struct TakeCgStep {
+  __device__ void operator()(std::uint64_t row) const {
+    const std::uint64_t at = row * columns;
+    cg_step_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
   }
   VectorRows<Sum, Factor> rows;
   std::uint64_t columns;
@@ -249,13 +261,13 @@ void DeviceSteps<Sum, Factor>::apr_multiply(const Sum* output, Factor* factor, s
 
 template <class Sum, class Factor>
 void DeviceSteps<Sum, Factor>::cg_begin(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
-  const CgRows<cg_begin_row<Sum, Factor>, Sum, Factor> begin{rows, sizes_.columns, step};
+  const BeginCg<Sum, Factor> begin{rows, sizes_.columns, step, upload(step.centre, sizes_.weights)};
   check(cub::DeviceFor::Bulk(rows.rows, begin, stream_.get()), "begin conjugate gradients");
 }
 
 template <class Sum, class Factor>
 void DeviceSteps<Sum, Factor>::cg_step(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
-  const CgRows<cg_step_row<Sum, Factor>, Sum, Factor> take{rows, sizes_.columns, step};
+  const TakeCgStep<Sum, Factor> take{rows, sizes_.columns, step};
   check(cub::DeviceFor::Bulk(rows.rows, take, stream_.get()), "take a step of conjugate gradients");
 }
 

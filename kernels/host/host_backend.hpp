@@ -316,7 +316,9 @@ class HostBackend : public Backend {
   void copy_from_vector(int mode, int vector) override { load_factor(mode, 0, vectors_.rows(vector, mode)); }
 
   void cg_begin(int mode, const CgStep& step) override {
-    step_rows(mode, [&](auto... rows) { cg_begin_row(step, columns(), rows...); });
+    check_cg_step(step, rank_);
+    const double* const centre = step.centre.empty() ? nullptr : step.centre.data();
+    step_rows(mode, [&](auto... rows) { cg_begin_row(step, centre, columns(), rows...); });
   }
   void cg_step(int mode, const CgStep& step) override {
     step_rows(mode, [&](auto... rows) { cg_step_row(step, columns(), rows...); });

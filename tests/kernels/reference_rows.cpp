@@ -110,6 +110,7 @@ static std::vector<double> free_residual(const CgStep& step, const CgRow& row) {
 void begin_row(const CgStep& step, const CgRow& row) {
   std::ranges::copy(row.direction, row.a.begin());
   for (std::size_t r = 0; r < row.a.size(); ++r) row.residual[r] = -row.output[r] - step.ridge * row.a[r];
+  for (std::size_t r = 0; r < step.centre.size(); ++r) row.residual[r] += step.ridge * step.centre[r];
   std::ranges::copy(free_residual(step, row), row.direction.begin());
 }
 

@@ -52,11 +52,13 @@ class SolvedMode {
   }
 
   // Half the gradient at `rows`, by the entries one after the other, and the size of what was added up.
-  std::pair<Wide, Wide> slopes(const std::vector<double>& rows, double ridge) const {
+  std::pair<Wide, Wide> slopes(const std::vector<double>& rows, const CgStep& step) const {
     Wide slopes(rows.size());
     Wide sizes(rows.size());
-    for (std::size_t at = 0; at < rows.size(); ++at)
-      slopes[at] = sizes[at] = ridge * static_cast<long double>(rows[at]);
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      const long double centre = step.centre.empty() ? 0 : step.centre[at % columns_];
+      slopes[at] = sizes[at] = step.ridge * (static_cast<long double>(rows[at]) - centre);
+    }
     for (long double& size : sizes) size = std::abs(size);
     for (std::size_t i = 0; i < tensor_.nnz(); ++i) {
       const auto row = static_cast<std::size_t>(tensor_.coordinate(i, 0)) * columns_;
@@ -94,14 +96,17 @@ TEST_P(VectorStepsOf, SolveRowsByConjugateGradients) {
     for (const int rank : {1, 3, 6}) {
       for (const bool nonnegative : {false, true}) {
         SolvedMode mode(GetParam(), tensor, rank);
+        // Rows of three columns are drawn to another one than zeros.
+        const std::vector<double> centre = rank == 3 ? std::vector<double>{0.5, -0.25, 2} : std::vector<double>();
         const CgStep step{.ridge = 0.5,
+                          .centre = centre,
                           .nonnegative = nonnegative,
                           .least_cosine = is_f64 ? 1e-3 : 1e-2,
                           .solved = is_f64 ? 1e-10 : 1e-5};
 
         const double squares = mode.solve(step, 25 * rank);
 
-        const auto [slopes, sizes] = mode.slopes(mode.rows(), step.ridge);
+        const auto [slopes, sizes] = mode.slopes(mode.rows(), step);
         const auto a = mode.rows();
         long double sum = 0;
         for (const double number : mode.solution()) sum += static_cast<long double>(number) * number;
@@ -129,7 +134,7 @@ TEST_P(VectorStepsOf, LeaveRowsAloneThatAreSolvedButForRounding) {
   mode.solve({.least_cosine = 1e-2, .solved = 1e-5}, 30);
 
   const auto rows = mode.rows();
-  const auto [slopes, sizes] = mode.slopes(rows, 0);
+  const auto [slopes, sizes] = mode.slopes(rows, {});
   for (std::size_t at = 0; at < rows.size(); ++at) {
     ASSERT_NEAR(static_cast<double>(slopes[at]), 0, 1e-4 * (1 + static_cast<double>(sizes[at])));
     ASSERT_LT(std::abs(rows[at]), 100);

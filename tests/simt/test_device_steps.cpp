@@ -149,7 +149,11 @@ void expect_vector_steps(CooTensor tensor, int rank, Precision precision, std::s
   for (std::size_t at = 0; at < numbers; ++at) positive[at] = 0.125 * static_cast<double>(at % 7);
 
   for (const bool nonnegative : {false, true}) {
-    const CgStep cg{.ridge = 8, .nonnegative = nonnegative, .least_cosine = 1e-2, .solved = 1e-5};
+    const CgStep cg{.ridge = 8,
+                    .centre = nonnegative ? std::span<const double>(rates) : std::span<const double>(),
+                    .nonnegative = nonnegative,
+                    .least_cosine = 1e-2,
+                    .solved = 1e-5};
     pair.expect_same([&](Backend& backend) {
       backend.cg_begin(0, cg);
       return vector_of(backend, 0);

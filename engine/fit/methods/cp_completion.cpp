@@ -164,7 +164,6 @@ class CpCompletion final : public FitMethod {
   std::vector<double> mean_row(int mode, double added_rows = 0);
   double beyond_squares(int mode, std::span<const double> centre);
   double cold_squares(int mode) const;
-  void draw_to(int mode, std::span<const double> row);
   void fill_cold_rows(int mode, std::span<const double> row);
   void fill_with_means();
   std::vector<double> first_cold_row(int mode) const;
@@ -326,7 +325,6 @@ void CpCompletion::run_step(SweepReport& report) {
 
 // Once the error has risen at two falls in a row, or the ridge would be none, the fit goes on with the best one.
 void CpCompletion::search_ridge(SweepReport& report, bool is_settled) {
-  fill_with_means();
   const double error = held_back_->error();
   report.validation_error = error;
   if (report.cut_short || (++sweeps_of_ridge_ < most_sweeps_of_ridge && !is_settled)) return;
@@ -432,18 +430,6 @@ void CpCompletion::fill_with_means() {
   }
 }
 
-// Adds the ridge's pull to what the pass has left, so that a row without entries becomes this one.
-void CpCompletion::draw_to(int mode, std::span<const double> row) {
-  std::vector<double> block(static_cast<std::size_t>(numbers_of_block(context_.options.rank)));
-  for_each_row_block(length_of(mode), context_.options.rank, [&](std::uint64_t first, std::size_t count) {
-    const std::span<double> outputs = std::span(block).first(count);
-    context_.workers.factors().read_output(mode, first, outputs);
-    for (std::size_t i = 0; i < count; ++i) outputs[i] -= ridge_ * row[i % rank_];
-    context_.workers.factors().load_output(mode, first, outputs);
-    return true;
-  });
-}
-
 double CpCompletion::objective(double squared_error) const {
   return squared_error + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
 }
@@ -469,12 +455,12 @@ CgStep CpCompletion::cg_step(int mode) const {
 }
 
 bool CpCompletion::update_mode(int mode) {
-  const CgStep cg = cg_step(mode);
+  CgStep cg = cg_step(mode);
   Factors& factors = context_.workers.factors();
   const std::vector<double> centre = draws_to_means() ? mean_row(mode, 1) : std::vector<double>();
   pass_over_known({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode));
   if (!first_objective_) first_objective_ = objective(2 * context_.workers.sum_of_terms());
-  if (draws_to_means()) draw_to(mode, centre);
+  cg.centre = centre;
   factors.cg_begin(mode, cg);
   int step = 0;
   for (; step < completion().cg_steps && !context_.stop(); ++step) {
