@@ -10,7 +10,7 @@ case "${1-}" in
   "") ;;
   --tests) packages+=(make libgtest-dev libgmock-dev libboost-context-dev python3 python3-dev python3-pip python3-venv
                       python3-numpy python3-pandas python3-h5py python3-matplotlib hdf5-tools liblbfgsb-dev
-                      openmpi-bin libopenmpi-dev mpich libmpich-dev) ;;
+                      openmpi-bin libopenmpi-dev mpich libmpich-dev tzdata) ;;
   --wheel) packages+=(make dpkg-dev python3-dev python3-venv) ;;
   *) echo "usage: $0 [--tests | --wheel]" >&2; exit 2 ;;
 esac
