@@ -274,9 +274,10 @@ class CsvParser {
   }
 
   void fail_missing(std::size_t column, std::string_view field) {
-    const bool is_value = form_.roles[column] == CsvForm::value;
+    const int role = form_.roles[column];
+    const bool is_key = role != CsvForm::value && !form_.readings[static_cast<std::size_t>(role)].is_index();
     const std::string what = trimmed(field).empty() ? "is empty" : quoted_for_message(field) + " means a missing field";
-    fail_column(column, what + missing_remedy(!is_value, field.empty() ? "unknown" : std::string(field)));
+    fail_column(column, what + missing_remedy(is_key, field.empty() ? "unknown" : std::string(field)));
   }
 
   bool take(std::size_t column, std::string_view field, std::uint32_t* row, double& value) {

@@ -52,6 +52,15 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     return csv_reader_bytes(modes().options().block_bytes, executor().width(), !modes().options().numbers_new_keys);
   }
 
+  // Of indices among known keys, which are final at once, as far as they have come.
+  std::vector<std::uint64_t> declared_shape() const override {
+    std::vector<std::uint64_t> lengths = TableReader::declared_shape();
+    for (std::size_t n = 0; n < lengths.size(); ++n) {
+      if (is_final_index(n)) lengths[n] = n < extents_.size() ? extents_[n] : 0;
+    }
+    return lengths;
+  }
+
   std::string place_of(std::size_t entry) const override {
     if (modes().options().numbers_new_keys) return name();
     const char* const text = delivered_->text.data();
@@ -215,6 +224,10 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
     modes().skip_unknown(std::exchange(block.unknown_rows, 0));
     modes().check_memory(bytes_read(), size().bytes);
     batch = std::move(block.result.batch);
+    extents_.resize(modes().size());
+    for (std::size_t n = 0; n < extents_.size() && batch.count() > 0; ++n) {
+      extents_[n] = std::max(extents_[n], batch.upper[n] + 1);
+    }
     return batch.count() > 0;
   }
 
@@ -235,8 +248,9 @@ class CsvReader final : public TableReader<BlockReader<Block>> {
   std::unique_ptr<TableHeaders> headers_;
   std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
   const Block* delivered_ = nullptr;
-  std::uint64_t delivered_lines_ = 0;  // in the file, before that block
-  std::uint64_t spans_ = 0;            // as CsvSpans counts them
+  std::uint64_t delivered_lines_ = 0;   // in the file, before that block
+  std::vector<std::uint64_t> extents_;  // of the coordinates delivered so far
+  std::uint64_t spans_ = 0;             // as CsvSpans counts them
   std::string first_span_;
 };
 

@@ -132,8 +132,9 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
   row("shape", cli::format_shape(report.shape));
   const std::vector<std::string>& columns = options.columns.modes;
   for (std::size_t n = 0; n < columns.size(); ++n) {
-    row(n == 0 ? "keys" : "",
-        fmt::format("{} of {}", cli::format_count(report.shape[n]), cli::printable(columns[n], cli::longest_name)));
+    row(n == 0 ? "keys" : "", fmt::format("{} {} {}", cli::format_count(report.shape[n]),
+                                          columns[n].ends_with(":index") ? "indices by" : "of",
+                                          cli::printable(columns[n], cli::longest_name)));
   }
   for (std::size_t i = 0; i < report.labels.size(); ++i) {
     row(i == 0 ? "labels" : "", labels_text(report.labels[i], options.mode_names));

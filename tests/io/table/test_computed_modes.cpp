@@ -101,6 +101,16 @@ TEST_F(ComputedModes, TakeIndicesAsTheyAre) {
   }
 }
 
+TEST_F(ComputedModes, TakeIndicesAmongKnownKeysAsTheyAre) {
+  TableOptions options = with_known({"user:index", "item"}, {{"b", "a"}});
+  options.numbers_new_keys = false;
+  options.skips_unknown = true;
+
+  const LabelledRows table = read("user,item\n7,a\n9,new\n0,b\n", options);
+
+  EXPECT_THAT(table.rows, ElementsAre(Words{"7", "a"}, Words{"0", "b"}));
+}
+
 TEST_F(ComputedModes, HaveUnitsWithoutRowsWhereAsked) {
   const std::string text = "when\n2024-03-01T01:30\n2024-02-28T22:00\n";
 
