@@ -291,6 +291,16 @@ def test_completion_keeps_the_model_of_the_least_held_out_error(counts):
     assert np.sqrt((rest**2).mean()) == pytest.approx(min(errors), rel=1e-9)
 
 
+def test_the_ridge_that_completion_found_is_a_number(counts):
+    tensor = blco.tensor(counts.coords, counts.values, counts.shape)
+
+    found = blco.fit_cpd(tensor, 4, "complete")
+
+    assert found.found_ridge > 0  # rows have fewer than eight entries for each of their four numbers
+    assert blco.fit_cpd(tensor, 4, "complete", ridge=0.5).found_ridge is None
+    assert blco.fit_cpd(tensor, 4, max_sweeps=1).found_ridge is None
+
+
 def test_progress_is_shown_on_standard_error(tensor, capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as if it were not installed
     blco.fit_cpd(tensor, 2, max_sweeps=2, tolerance=0, progress=True)

@@ -95,6 +95,7 @@ void bind_models(nb::module_& module) {
       .def_prop_ro("loss", [](const CpdModel& model) { return to_string(model.loss); })
       .def_ro("seed", &CpdModel::seed)
       .def_ro("explained", &CpdModel::explained)
+      .def_ro("found_ridge", &CpdModel::found_ridge)
       .def_prop_ro("stop_reason", [](const CpdModel& model) { return to_string(model.stop_reason); })
       .def_prop_ro("mode_names", [](const CpdModel& model) { return nb::tuple(nb::cast(model.mode_names)); })
       .def_prop_ro("labels", [](const CpdModel& model) { return labels_as_list(model.labels, model.shape.size()); })

@@ -266,6 +266,11 @@ class Model(FittedModel):
         """The share of the deviance of the best constant model that this one explains, where the fit told it."""
         return self._handle.explained
 
+    @property
+    def found_ridge(self) -> float | None:
+        """The ridge that a fit by `complete` found, 0 for none; None where it was given."""
+        return self._handle.found_ridge
+
     def _state(self) -> dict[str, Any]:
         return {"starts": self.starts}
 
