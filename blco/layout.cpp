@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "blco/refuse.hpp"
 
@@ -34,26 +35,53 @@ void check_shape(std::span<const std::uint64_t> shape) {
   }
 }
 
-// The masks of all modes, from bit 0 upward, level by level, the mode with fewer bits first: the order of ALTO (Helal
-// et al., ICS 2021), section 3.1. blco/FORMAT.md fixes it.
-void place_bits(std::span<const int> bits, LayoutView& view) {
+std::vector<int> bits_of(std::span<const std::uint64_t> shape) {
+  check_shape(shape);
+  std::vector<int> bits(shape.size());
+  for (std::size_t n = 0; n < shape.size(); ++n) bits[n] = static_cast<int>(std::bit_width(shape[n] - 1));
+  const int all = std::accumulate(bits.begin(), bits.end(), 0);
+  if (all > max_line_bits) {
+    refuse("the line index requires " + std::to_string(all) + " bits, but at most " + std::to_string(max_line_bits) +
+           " are supported (" + describe_bits(shape, bits) + "); shorten the modes");
+  }
+  return bits;
+}
+
+// Level by level, the mode with fewer bits first.
+void interleave(std::span<const int> bits, BitModes& modes) {
   std::vector<std::size_t> by_bits(bits.size());
   std::iota(by_bits.begin(), by_bits.end(), std::size_t{0});
   std::stable_sort(by_bits.begin(), by_bits.end(), [&](std::size_t a, std::size_t b) { return bits[a] < bits[b]; });
-  int position = 0;
-  const int levels = bits[by_bits.back()];
-  for (int level = 0; level < levels; ++level) {
+  for (int level = 0; level < bits[by_bits.back()]; ++level) {
     for (const std::size_t n : by_bits) {
-      if (level >= bits[n]) continue;
-      ModeLayout& mode = view.modes[n];
-      if (position < 64) {
-        mode.low_mask |= std::uint64_t{1} << position;
-        ++mode.low_bits;
-      } else {
-        mode.high_mask |= std::uint64_t{1} << (position - 64);
-        ++mode.high_bits;
-      }
-      ++position;
+      if (level < bits[n]) modes.push_back(static_cast<std::uint8_t>(n));
+    }
+  }
+}
+
+void check_bits(std::span<const int> bits, std::span<const std::uint8_t> modes) {
+  std::vector<int> found(bits.size());
+  for (const std::uint8_t mode : modes) {
+    if (mode >= bits.size()) refuse("an order of bits has one of mode " + std::to_string(mode) + ", which is none");
+    ++found[mode];
+  }
+  for (std::size_t n = 0; n < bits.size(); ++n) {
+    if (found[n] == bits[n]) continue;
+    refuse("an order of bits has " + std::to_string(found[n]) + " of mode " + std::to_string(n) + ", which takes " +
+           std::to_string(bits[n]));
+  }
+}
+
+// The masks of all modes.
+void place_bits(const BitModes& modes, LayoutView& view) {
+  for (std::size_t position = 0; position < modes.size(); ++position) {
+    ModeLayout& mode = view.modes[modes[position]];
+    if (position < 64) {
+      mode.low_mask |= std::uint64_t{1} << position;
+      ++mode.low_bits;
+    } else {
+      mode.high_mask |= std::uint64_t{1} << (position - 64);
+      ++mode.high_bits;
     }
   }
 }
@@ -72,17 +100,31 @@ __attribute__((target("bmi2"))) LineIndex linearize_bmi2(const LayoutView& view,
 
 }  // namespace
 
-TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.begin(), shape.end()) {
-  check_shape(shape);
-  std::vector<int> bits(shape.size());
-  for (std::size_t n = 0; n < shape.size(); ++n) bits[n] = static_cast<int>(std::bit_width(shape[n] - 1));
-  line_bits_ = std::accumulate(bits.begin(), bits.end(), 0);
-  if (line_bits_ > max_line_bits) {
-    refuse("the line index requires " + std::to_string(line_bits_) + " bits, but at most " +
-           std::to_string(max_line_bits) + " are supported (" + describe_bits(shape, bits) + "); shorten the modes");
-  }
+BitModes natural_bit_modes(std::span<const std::uint64_t> shape) {
+  BitModes modes;
+  interleave(bits_of(shape), modes);
+  return modes;
+}
+
+BitModes bit_modes_of(std::span<const std::uint64_t> shape, int top, int bottom) {
+  std::vector<int> between = bits_of(shape);
+  const auto take = [&](int mode) { return std::exchange(between[static_cast<std::size_t>(mode)], 0); };
+  const auto above = static_cast<std::size_t>(take(top));
+  BitModes modes;
+  if (bottom >= 0) modes.assign(static_cast<std::size_t>(take(bottom)), static_cast<std::uint8_t>(bottom));
+  interleave(between, modes);
+  modes.insert(modes.end(), above, static_cast<std::uint8_t>(top));
+  return modes;
+}
+
+TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : TensorLayout(shape, natural_bit_modes(shape)) {}
+
+TensorLayout::TensorLayout(std::span<const std::uint64_t> shape, std::span<const std::uint8_t> bits)
+    : shape_(shape.begin(), shape.end()), bit_modes_(bits.begin(), bits.end()) {
+  check_bits(bits_of(shape), bits);
+  line_bits_ = static_cast<int>(bits.size());
   view_.order = static_cast<int>(shape.size());
-  place_bits(bits, view_);
+  place_bits(bit_modes_, view_);
   int shift = 0;
   int high_shift = 0;
   for (std::size_t n = 0; n < shape.size(); ++n) {
@@ -94,6 +136,11 @@ TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.
     mode.field = mode.low_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << mode.low_bits) - 1;
     shift += mode.low_bits;
   }
+}
+
+bool TensorLayout::is_sorted_by(int n) const {
+  const auto above = static_cast<std::ptrdiff_t>(mode(n).low_bits + mode(n).high_bits);
+  return std::all_of(bit_modes_.end() - above, bit_modes_.end(), [&](std::uint8_t of) { return of == n; });
 }
 
 LineIndex TensorLayout::linearize(std::span<const std::uint64_t> coordinates) const {

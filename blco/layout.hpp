@@ -61,11 +61,25 @@ BLCO_HOST_DEVICE LineIndex linearize_portable(const LayoutView& view, const Coor
   return line;
 }
 
+// The mode of each bit of a line index, from bit 0 up. The bits of one mode are in their own order, the lowest first.
+using BitModes = std::vector<std::uint8_t>;
+
+// The order of ALTO (Helal et al., ICS 2021), section 3.1: from bit 0 up, level by level, the mode with fewer bits
+// first. blco/FORMAT.md fixes it. Throws as TensorLayout does.
+BitModes natural_bit_modes(std::span<const std::uint64_t> shape);
+
+// The order of one mode: its bits on top of all others, so that nonzeros are sorted by it first; those of `bottom`, if
+// it is not negative, below all others, so that nonzeros that differ in it alone follow each other; the rest between,
+// as in the natural order. Requires: top and bottom are modes, and differ. Throws as TensorLayout does.
+BitModes bit_modes_of(std::span<const std::uint64_t> shape, int top, int bottom = -1);
+
 class TensorLayout {
  public:
-  // Mode n takes bit_width(shape[n] - 1) bits. Throws Error{invalid_argument} for an order outside [1, 16], a mode of
-  // length 0, or more than 128 bits in total (the message lists the bits per mode).
+  // Mode n takes bit_width(shape[n] - 1) bits, in the natural order. Throws Error{invalid_argument} for an order
+  // outside [1, 16], a mode of length 0, or more than 128 bits in total (the message lists the bits per mode).
   explicit TensorLayout(std::span<const std::uint64_t> shape);
+  // In any other order. Also throws if `bits` does not have just the bits of the modes.
+  TensorLayout(std::span<const std::uint64_t> shape, std::span<const std::uint8_t> bits);
 
   int order() const { return view_.order; }
   int line_bits() const { return line_bits_; }
@@ -73,6 +87,9 @@ class TensorLayout {
   const std::vector<std::uint64_t>& shape() const { return shape_; }
   const ModeLayout& mode(int n) const { return view_.modes[static_cast<std::size_t>(n)]; }
   const LayoutView& view() const { return view_; }
+  const BitModes& bit_modes() const { return bit_modes_; }
+  // Whether lines rise with the coordinates of mode n: its bits lie above all others.
+  bool is_sorted_by(int n) const;
 
   // Convert between `order()` zero-based coordinates and a line index. Requires: each coordinate is below its mode's
   // length (not checked).
@@ -81,6 +98,7 @@ class TensorLayout {
 
  private:
   std::vector<std::uint64_t> shape_;
+  BitModes bit_modes_;
   LayoutView view_;
   int line_bits_ = 0;
 };

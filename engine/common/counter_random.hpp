@@ -5,8 +5,14 @@
 
 namespace blco {
 
-// A random sequence, selected by (seed, number), that can be read at any position. The finaliser is that of SplitMix64
-// (Steele, Lea & Flood, OOPSLA 2014): a bijection on 64 bits with random-looking output.
+// The finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014): a bijection on 64 bits with random-looking output.
+constexpr std::uint64_t scramble(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// A random sequence, selected by (seed, number), that can be read at any position.
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, std::uint64_t number)
@@ -18,12 +24,6 @@ class RandomStream {
 
  private:
   static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
-
-  static constexpr std::uint64_t scramble(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  }
 
   std::uint64_t start_;
 };

@@ -42,85 +42,6 @@ class CompensatedSum {
   double carry_ = 0;
 };
 
-// Keeps the chunks of a tensor packed in memory, as an uncompressed container holds them.
-class PackedChunks final : public ChunkSource {
- public:
-  // As ContainerWriter has them; `reorderings` has one list per mode, empty where it is not reordered. Requires:
-  // chunks whose payloads are stored without zstd.
-  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks, std::vector<std::vector<std::uint32_t>> reorderings,
-               std::vector<Labels> labels)
-      : info_(std::move(info)),
-        chunks_(std::move(chunks)),
-        reorderings_(std::move(reorderings)),
-        labels_(std::move(labels)) {
-    for (const StoredChunk& chunk : chunks_) {
-      StoredExtents extents{};
-      for (std::size_t c = 0; c < column_count; ++c) {
-        extents[c].payload_bytes = chunk.columns[c].payload_bytes;
-        extents[c].filter_mask = chunk.columns[c].filter_mask;
-        held_bytes_ += chunk.columns[c].bytes.capacity();
-      }
-      extents_.push_back(extents);
-    }
-    for (std::uint64_t mode = 0; mode < reorderings_.size(); ++mode) {
-      held_bytes_ += reorderings_[mode].size() * sizeof(std::uint32_t);
-      if (!reorderings_[mode].empty()) info_.reordered.push_back({mode, 0});
-    }
-  }
-
-  const ContainerInfo& info() const override { return info_; }
-  std::vector<std::uint32_t> reordering(std::uint64_t mode) const override { return reorderings_[mode]; }
-  const StoredExtents& extents(std::uint64_t chunk) const override { return extents_[chunk]; }
-  std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return chunks_[chunk].lower; }
-  std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return chunks_[chunk].upper; }
-  std::uint64_t file_bytes() const override { return 0; }
-  std::uint64_t held_bytes() const override { return held_bytes_; }
-  std::vector<std::uint64_t> label_bytes() const override {
-    std::vector<std::uint64_t> bytes;
-    for (const Labels& mode : labels_) bytes.push_back(mode.memory_bytes());
-    return bytes;
-  }
-  std::vector<Labels> labels() const override { return labels_; }
-
-  std::uint64_t buffer_bytes(std::uint64_t chunk) const override {
-    std::uint64_t bytes = 0;
-    for (const StoredExtent& extent : extents_[chunk]) bytes += payload_slot_bytes(extent.payload_bytes);
-    return bytes;
-  }
-  std::uint64_t scratch_bytes(std::uint64_t) const override { return 0; }
-  ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const override;
-
- private:
-  ContainerInfo info_;
-  std::vector<StoredChunk> chunks_;
-  std::vector<StoredExtents> extents_;  // per chunk
-  std::vector<std::vector<std::uint32_t>> reorderings_;
-  std::vector<Labels> labels_;
-  std::uint64_t held_bytes_ = 0;
-};
-
-// Copied rather than shown: a device takes chunks from pinned memory, and the plan is the same as for a container.
-ChunkView PackedChunks::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte>) const {
-  if (buffer.size() < buffer_bytes(chunk)) {
-    throw Error(ErrorKind::invalid_argument, "chunk " + std::to_string(chunk) + " does not fit into the given buffer");
-  }
-  const StoredChunk& from = chunks_[chunk];
-  ChunkView view;
-  view.number = chunk;
-  view.nnz = info_.nnz_of_chunk(chunk);
-  view.lower = from.lower;
-  view.upper = from.upper;
-  std::size_t offset = 0;
-  for (std::size_t c = 0; c < column_count; ++c) {
-    const std::vector<std::byte>& bytes = from.columns[c].bytes;
-    if (bytes.empty()) continue;
-    std::memcpy(buffer.data() + offset, bytes.data(), bytes.size());
-    view.payload[c] = buffer.subspan(offset, bytes.size());
-    offset += static_cast<std::size_t>(payload_slot_bytes(bytes.size()));
-  }
-  return view;
-}
-
 struct EncodedChunk {
   StoredChunk stored;
   double sum_of_squares = 0;
@@ -228,9 +149,6 @@ EncodedChunk encode_packed(DevicePackedChunk&& packed, const Compression& compre
   return chunk;
 }
 
-// Takes chunks in order, one call at a time, on any thread.
-using ChunkSink = std::function<void(StoredChunk&&)>;
-
 // Hands chunks on in order and keeps the totals.
 class Totals {
  public:
@@ -275,6 +193,22 @@ class Totals {
   CompensatedSum squares_;
   IngestReport report_;
 };
+
+// Returns the modes that are reordered.
+template <class Sink>
+std::vector<std::uint64_t> store_reordering(const EncodeInput& input, const Sink& sink) {
+  std::vector<std::uint64_t> modes;
+  if (input.reordering == nullptr) return modes;
+  for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
+    std::vector<std::uint32_t> originals = input.reordering->take_originals(mode);
+    if (originals.empty()) continue;
+    sink(mode, std::move(originals));
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+}  // namespace
 
 IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Compression& compression,
                            const ChunkSink& sink, Executor& executor, ProgressMeter& meter) {
@@ -325,22 +259,6 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Com
   return totals.finish(nnz, input.info);
 }
 
-// Returns the modes that are reordered.
-template <class Sink>
-std::vector<std::uint64_t> store_reordering(const EncodeInput& input, const Sink& sink) {
-  std::vector<std::uint64_t> modes;
-  if (input.reordering == nullptr) return modes;
-  for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
-    std::vector<std::uint32_t> originals = input.reordering->take_originals(mode);
-    if (originals.empty()) continue;
-    sink(mode, std::move(originals));
-    modes.push_back(mode);
-  }
-  return modes;
-}
-
-}  // namespace
-
 void check_compression(const Compression& compression) {
   if (compression.zstd_level < 0 || compression.zstd_level > 19) {
     refuse(option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
@@ -352,7 +270,7 @@ void check_compression(const Compression& compression) {
 
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
                               TemporaryFile output, Executor& executor, ProgressMeter& meter,
-                              const std::function<void()>& before_end) {
+                              const BeforeEnd& before_end) {
   ContainerWriter writer(std::move(output), input.info);
   meter.begin({.name = "write", .nonzeros = input.max_nnz});
   IngestReport report = encode_chunks(
@@ -360,7 +278,7 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const C
   meter.end();
   report.reordered_modes = store_reordering(
       input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.reorder(mode, originals); });
-  if (before_end) before_end();
+  if (before_end) before_end(writer, input.info, report);
   const auto start = std::chrono::steady_clock::now();
   report.file_bytes = writer.finish(input.info, input.labels);
   report.stages = meter.stage_times();
@@ -368,8 +286,8 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const C
   return report;
 }
 
-std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
-                                              ProgressMeter& meter) {
+std::unique_ptr<PackedChunks> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
+                                               ProgressMeter& meter) {
   std::vector<StoredChunk> chunks;
   meter.begin({.name = "pack", .nonzeros = input.max_nnz});
   constexpr Compression no_compression;

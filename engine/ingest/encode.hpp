@@ -13,10 +13,12 @@
 #include "blco/layout.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/packed_chunks.hpp"
 #include "engine/ingest/reordering.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/container/container.hpp"
+#include "io/container/container_writer.hpp"
 #include "io/file/temporary_file.hpp"
 
 namespace blco {
@@ -41,16 +43,26 @@ struct Compression {
 };
 void check_compression(const Compression& compression);  // throws Error{invalid_argument}
 
+// Takes chunks in order, one call at a time, on any thread.
+using ChunkSink = std::function<void(StoredChunk&&)>;
+
+// Encodes all nonzeros, tells `input.info` their number and their sum of squares, and reports shape, counts and sizes.
+// Throws as encode_container does.
+IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Compression& compression,
+                           const ChunkSink& sink, Executor& executor, ProgressMeter& meter);
+
+// Called once all nonzeros are encoded, before the container appears.
+using BeforeEnd = std::function<void(ContainerWriter&, const ContainerInfo&, IngestReport&)>;
+
 // Writes the container `output`, which appears when it is whole. Its bytes do not depend on `plan` or on threads.
-// `before_end` is called once all nonzeros are encoded and their memory is free, before the container appears.
 // Throws Error: invalid_argument if there are no nonzeros, if all values are zero, or if the sum of their squares is
 // not finite; io; cancelled; what `before_end` throws.
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
                               TemporaryFile output, Executor& executor, ProgressMeter& meter,
-                              const std::function<void()>& before_end = {});
+                              const BeforeEnd& before_end = {});
 
 // Encodes the same chunks into memory, without zstd. Throws likewise.
-std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
-                                              ProgressMeter& meter);
+std::unique_ptr<PackedChunks> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
+                                               ProgressMeter& meter);
 
 }  // namespace blco

@@ -25,13 +25,16 @@
 #include "engine/ingest/input/compact_reader.hpp"
 #include "engine/ingest/input/labelled_reader.hpp"
 #include "engine/ingest/input/open_input.hpp"
+#include "engine/ingest/ordered_copies.hpp"
 #include "engine/ingest/reordering.hpp"
+#include "engine/ingest/save_tensor.hpp"
 #include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/device_run.hpp"
 #include "engine/ingest/sort/external_sort.hpp"
+#include "engine/ingest/sort/spill_folder.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "io/arrays/coo_reader.hpp"
-#include "io/file/scratch_file.hpp"
+#include "io/container/container_reader.hpp"
 #include "io/file/temporary_file.hpp"
 
 namespace blco {
@@ -214,6 +217,7 @@ struct SortedEntries {
   EncodePlan plan;
   std::vector<Labels> labels;
   std::vector<KeyedMode> keyed_modes;
+  OrderRequest orders;
 
   EncodeInput input(std::uint64_t entries_read, DuplicatePolicy duplicates) {
     return {*source, layout, std::move(info), entries_read, reordering.get(), std::move(labels), duplicates};
@@ -239,9 +243,10 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   const FinalCoordinates final_ones(reader.take_final_coordinates());
   const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader, final_ones);
   auto sorted = std::make_unique<SortedEntries>(
-      SortedEntries{{}, TensorLayout(shape), std::move(reordering), nullptr, {}, {}, reader.keyed_modes()});
+      SortedEntries{{}, TensorLayout(shape), std::move(reordering), nullptr, {}, {}, reader.keyed_modes(), {}});
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options, sorted->keyed_modes);
+  sorted->orders = parse_orders(options.orders, shape, sorted->info.mode_names);
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   if (!sorted->keyed_modes.empty()) {
     sorted->info.reading = decide_reading(sorted->info.mode_names, sorted->keyed_modes, options.columns);
@@ -298,16 +303,6 @@ IngestOptions without_compact(IngestOptions options) {
   return options;
 }
 
-// Where runs are spilled: checked before the work begins, although they may not be.
-std::filesystem::path spill_folder(const IngestOptions& options, const TemporaryFile& output) {
-  const std::filesystem::path& target = output.target();
-  std::filesystem::path folder = options.temporary_directory;
-  if (folder.empty()) folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  remove_stale_scratch(folder);
-  check_writable(folder);
-  return folder;
-}
-
 }  // namespace
 
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
@@ -327,7 +322,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.budget.has_program = true;
-  setup.folder = spill_folder(options, file);
+  setup.folder = spill_folder(options.temporary_directory, file);
   setup.mark = file.target().filename().string();
   setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
@@ -335,7 +330,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   const std::vector<std::string> empty_modes = notes_on_empty_modes(*sorted, options, sort.entry_count());
   const Compression compression{options.zstd_level, options.zstd_saving_percent};
   std::uint64_t held_out_nnz = 0;
-  std::function<void()> write_held_out;
+  std::function<void()> write_held_out = [] {};
   if (held_out_file) {
     auto split = std::make_unique<HoldOut>(std::move(sorted->source), options.hold_out, sorted->layout, sorted->labels,
                                            setup.folder, setup.mark, executor);
@@ -346,8 +341,14 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
     };
     sorted->source = std::move(split);
   }
+  setup.budget.key_bytes = memory_bytes(sorted->labels);
+  const auto write_others = [&](ContainerWriter& writer, const ContainerInfo& info, IngestReport& report) {
+    write_held_out();
+    sorted->source.reset();  // its memory is free for the copies
+    report.ordered_modes = write_copies(writer, info, sorted->orders, {setup, compression, executor, meter});
+  };
   IngestReport report = encode_container(sorted->input(sort.entry_count(), options.duplicates), sorted->plan,
-                                         compression, std::move(file), executor, meter, write_held_out);
+                                         compression, std::move(file), executor, meter, write_others);
   report.entries_read = sort.entry_count();
   report.held_out_nnz = held_out_nnz;
   report.unknown_rows = reader.unknown_rows();
@@ -387,7 +388,10 @@ static PackedEntries ingest_in_memory(CoordinateReader& reader, const IngestOpti
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   std::vector<std::string> notes = notes_on_empty_modes(*sorted, options, sort.entry_count());
+  setup.budget.key_bytes = memory_bytes(sorted->labels);
   auto chunks = encode_in_memory(sorted->input(sort.entry_count(), options.duplicates), sorted->plan, executor, meter);
+  sorted->source.reset();  // its memory is free for the copies
+  pack_copies(*chunks, sorted->orders, {setup, {}, executor, meter});
   return {std::move(chunks), std::move(notes)};
 }
 
@@ -446,8 +450,11 @@ IngestReport ingest_arrow(ArrowArrayStream& stream, const std::filesystem::path&
 
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                           const IngestOptions& options, const ProgressCallback& progress) {
-  ThreadPool pool(options.threads);
   check_options(options);
+  if (inputs.size() == 1 && is_container(inputs.front())) {
+    return give_orders(inputs.front(), output, options, progress);
+  }
+  ThreadPool pool(options.threads);
   std::vector<std::filesystem::path> files;
   for (const std::filesystem::path& input : inputs) files.push_back(split_hdf5_group(input).first);
   check_outputs(std::move(files), output, options);

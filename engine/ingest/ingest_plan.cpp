@@ -64,11 +64,11 @@ std::uint64_t max_window_blocks(const EncodeSizes& encode, const RunSizes& runs,
 
 std::uint64_t IngestBudget::available_bytes() const {
   const std::uint64_t program = has_program ? std::min(max_program_bytes, total_bytes / program_part) : 0;
-  return saturating_subtract(total_bytes, program + reordering_bytes + key_bytes);
+  return saturating_subtract(total_bytes, program + reordering_bytes + key_bytes + held_bytes);
 }
 
 std::uint64_t IngestBudget::total_for(std::uint64_t bytes) const {
-  const std::uint64_t others = bytes + reordering_bytes + 2 * key_bytes;
+  const std::uint64_t others = bytes + reordering_bytes + 2 * key_bytes + held_bytes;
   return others + (has_program ? std::min(max_program_bytes, others / (program_part - 1) + 1) : 0);
 }
 

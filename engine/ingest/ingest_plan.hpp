@@ -20,9 +20,10 @@ struct IngestBudget {
   bool has_program = false;            // a sixteenth, at most 4 MiB, is for what no part of the job asks for
   std::uint64_t reordering_bytes = 0;  // for the counts of all indices, later their new numbers
   std::uint64_t key_bytes = 0;         // for the keys read so far, later the labels of the modes
+  std::uint64_t held_bytes = 0;        // for chunks that stay in memory
   std::uint64_t reader_bytes = 0;      // for the reader beside its keys; 0 once the input has ended
 
-  // What program, reordering and keys leave: for sorting, merging and encoding, and for the reader.
+  // What program, reordering, keys and chunks leave: for sorting, merging and encoding, and for the reader.
   std::uint64_t available_bytes() const;
 
   // A total that makes so many bytes available, also if the keys double: half of a budget is for keys at most.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
 #include "engine/common/check_outputs.hpp"
@@ -39,6 +40,16 @@ char* append_value(char* at, char* end, double value) {
   return std::to_chars(at, end, value).ptr;
 }
 
+const ChunkSource& chunks_of(const Tensor& tensor, const std::string& order_of) {
+  const ChunkSource& natural = TensorChunks::of(tensor);
+  if (order_of.empty()) return natural;
+  const std::size_t mode = find_mode(tensor.summary(), order_of);
+  const ChunkSource* const copy = natural.ordered_copy(mode);
+  if (copy != nullptr) return *copy;
+  refuse(natural.name() + " has no copy in the order of mode " + std::to_string(mode) + "; leave out " +
+         option_name("order_of") + ", or make one with blco-ingest --orders");
+}
+
 class TextExport {
  public:
   TextExport(const Tensor& tensor, const TextSink& sink, const TextOptions& options, const ProgressCallback& progress)
@@ -47,7 +58,7 @@ class TextExport {
         meter_(progress),
         pool_(options.threads),
         text_(pool_, sink),
-        reader_(TensorChunks::of(tensor), 1, pool_) {
+        reader_(chunks_of(tensor, options.order_of), 1, pool_) {
     if (options.format == TextFormat::tns) return;
     separator_ = options.format == TextFormat::csv ? ',' : '\t';
     is_table_ = true;

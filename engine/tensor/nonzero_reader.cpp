@@ -148,8 +148,10 @@ std::span<const ChunkView> ChunkWindow::next() {
   return std::span(views_).first(whole);
 }
 
-NonzeroDecoder::NonzeroDecoder(const ChunkSource& tensor) : tensor_(tensor), layout_(tensor.info().shape) {
-  for (std::size_t n = 0; n < layout_.shape().size(); ++n) originals_.push_back(tensor.reordering(n));
+NonzeroDecoder::NonzeroDecoder(const ChunkSource& tensor, Indices indices)
+    : tensor_(tensor), layout_(layout_of(tensor.info())), originals_(layout_.shape().size()) {
+  if (indices == Indices::stored) return;
+  for (std::size_t n = 0; n < originals_.size(); ++n) originals_[n] = tensor.reordering(n);
 }
 
 std::uint64_t NonzeroDecoder::memory_bytes(const ContainerInfo& info) {

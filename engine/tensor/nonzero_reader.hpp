@@ -65,7 +65,10 @@ class ChunkWindow {
   std::uint64_t bytes_read_ = 0;
 };
 
-// One frame of nonzeros: the tensor's own indices, per mode, and the values.
+// Of a reordered mode: the tensor's own indices, or those that the container has in their place.
+enum class Indices { original, stored };
+
+// One frame of nonzeros: indices per mode, and the values.
 struct NonzeroFrame {
   std::size_t count = 0;
   std::array<FrameColumn, max_order> coordinates;
@@ -75,9 +78,9 @@ struct NonzeroFrame {
 // Decodes frames of chunks.
 class NonzeroDecoder {
  public:
-  // Reads the reorderings: 4 bytes per index of each reordered mode, as memory_bytes() tells. `tensor` must outlive
-  // this. Throws Error: io, corrupt.
-  explicit NonzeroDecoder(const ChunkSource& tensor);
+  // For original indices reads the reorderings: 4 bytes per index of each reordered mode, as memory_bytes() tells.
+  // `tensor` must outlive this. Throws Error: io, corrupt.
+  explicit NonzeroDecoder(const ChunkSource& tensor, Indices indices = Indices::original);
   static std::uint64_t memory_bytes(const ContainerInfo& info);
 
   // Any thread. Throws Error{corrupt} for coordinates outside the shape.
@@ -93,8 +96,8 @@ class NonzeroDecoder {
 class NonzeroReader {
  public:
   // Holds `window` chunks in memory. `tensor` and `executor` must outlive this. Throws as NonzeroDecoder does.
-  NonzeroReader(const ChunkSource& tensor, std::size_t window, Executor& executor)
-      : tensor_(tensor), chunks_(tensor, window, executor), decoder_(tensor) {}
+  NonzeroReader(const ChunkSource& tensor, std::size_t window, Executor& executor, Indices indices = Indices::original)
+      : tensor_(tensor), chunks_(tensor, window, executor), decoder_(tensor, indices) {}
 
   // Goes on to the next `max_frames` frames of a chunk, or to its rest. Returns false at the end. Throws as ChunkWindow
   // does.

@@ -4,6 +4,7 @@
 #include <blco/tensor_file.hpp>
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,29 @@
 
 namespace blco {
 namespace {
+
+// Sizes of all chunks.
+template <class Columns>
+void add_sizes(const ChunkSource& chunks, Columns& to) {
+  for (std::uint64_t chunk = 0; chunk < chunks.info().chunk_count(); ++chunk) {
+    const StoredExtents& extents = chunks.extents(chunk);
+    const auto add = [&](TensorColumn& column, Column which) {
+      column.stored_bytes += extents[static_cast<std::size_t>(which)].stored_bytes;
+      column.streamed_bytes += extents[static_cast<std::size_t>(which)].payload_bytes;
+    };
+    add(to.index, Column::index);
+    add(to.high_word, Column::high_word);
+    add(to.value, Column::value);
+  }
+}
+
+// The mode whose bits are the lowest ones, all of them; not that of the order.
+std::optional<std::uint64_t> lowest_mode(const BitModes& bits) {
+  const std::uint8_t mode = bits.front();
+  const auto count = std::ranges::count(bits, mode);
+  const bool together = std::all_of(bits.begin(), bits.begin() + count, [&](std::uint8_t of) { return of == mode; });
+  return together && mode != bits.back() ? std::optional<std::uint64_t>(mode) : std::nullopt;
+}
 
 TensorSummary summarize(const ChunkSource& chunks) {
   const ContainerInfo& info = chunks.info();
@@ -35,15 +59,14 @@ TensorSummary summarize(const ChunkSource& chunks) {
   if (std::ranges::any_of(label_bytes, [](std::uint64_t bytes) { return bytes > 0; })) {
     summary.label_bytes = label_bytes;
   }
-  for (std::uint64_t chunk = 0; chunk < info.chunk_count(); ++chunk) {
-    const StoredExtents& extents = chunks.extents(chunk);
-    const auto add = [&](TensorColumn& column, Column which) {
-      column.stored_bytes += extents[static_cast<std::size_t>(which)].stored_bytes;
-      column.streamed_bytes += extents[static_cast<std::size_t>(which)].payload_bytes;
-    };
-    add(summary.index, Column::index);
-    add(summary.high_word, Column::high_word);
-    add(summary.value, Column::value);
+  add_sizes(chunks, summary);
+  for (std::uint64_t mode = 0; mode < info.shape.size(); ++mode) {
+    const ChunkSource* const copy = chunks.ordered_copy(mode);
+    if (copy == nullptr) continue;
+    OrderedCopy& of_mode = summary.copies.emplace_back();
+    of_mode.mode = mode;
+    of_mode.along = lowest_mode(copy->info().bit_modes);
+    add_sizes(*copy, of_mode);
   }
   return summary;
 }

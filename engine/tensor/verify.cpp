@@ -1,12 +1,14 @@
 // Reads all of a tensor and checks it against its format.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <blco/verify.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "blco/payload.hpp"
+#include "engine/common/counter_random.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/tensor/frame_reader.hpp"
@@ -23,6 +25,7 @@ struct ChunkFacts {
   LineIndex first;
   LineIndex last;
   long double sum_of_squares = 0;
+  std::uint64_t hash = 0;  // of coordinates and values, whatever their order
 };
 
 std::string as_text(std::span<const std::uint64_t> coordinates) {
@@ -54,6 +57,7 @@ class ChunkVerifier {
       check_lines(frame);
       check_coordinates(frame);
       check_values(frame);
+      add_hashes(frame);
     }
     check_bounds();
     facts_.last = previous_;
@@ -109,6 +113,7 @@ class ChunkVerifier {
   void check_coordinates(std::uint64_t frame) {
     FrameColumn coordinates;
     const std::size_t entries = frames_.entries(frame);
+    hashes_.fill(0);
     for (std::size_t n = 0; n < order_; ++n) {
       const ModeLayout& mode = layout_->view().modes[n];
       frames_.coordinates(mode, entries, coordinates);
@@ -121,6 +126,7 @@ class ChunkVerifier {
                   ": it lies outside the chunk's bounds of mode " + std::to_string(n) + ", " +
                       std::to_string(chunk_->lower[n]) + " to " + std::to_string(chunk_->upper[n]));
         }
+        hashes_[i] = scramble(hashes_[i] ^ coordinates[i]);
         min_[n] = std::min(min_[n], coordinates[i]);
         max_[n] = std::max(max_[n], coordinates[i]);
       }
@@ -132,6 +138,13 @@ class ChunkVerifier {
       const double value = frames_.values[i];
       if (!std::isfinite(value)) fail_at(frame, i, ": its value is not finite");
       facts_.sum_of_squares += static_cast<long double>(value) * value;
+    }
+  }
+
+  // Of the coordinates looked at last.
+  void add_hashes(std::uint64_t frame) {
+    for (std::size_t i = 0; i < frames_.entries(frame); ++i) {
+      facts_.hash += scramble(hashes_[i] ^ std::bit_cast<std::uint64_t>(frames_.values[i]));
     }
   }
 
@@ -153,10 +166,17 @@ class ChunkVerifier {
   std::uint64_t high_bits_ = 0;
   std::vector<std::uint64_t> min_;
   std::vector<std::uint64_t> max_;
+  FrameColumn hashes_{};  // of the coordinates of a frame
   LineIndex previous_;
   bool started_ = false;
   ChunkFacts facts_;
 };
+
+std::uint64_t hash_of(const std::vector<ChunkFacts>& facts) {
+  std::uint64_t hash = 0;
+  for (const ChunkFacts& chunk : facts) hash += chunk.hash;
+  return hash;
+}
 
 void check_across_chunks(const ChunkSource& reader, const std::vector<ChunkFacts>& facts) {
   const auto fail = [&](const std::string& what) {
@@ -189,31 +209,64 @@ std::uint64_t reordering_bytes(const ContainerInfo& info) {
   return bytes;
 }
 
+// Checks the chunks of a tensor, or of a copy, and adds what it has read.
+class Verification {
+ public:
+  Verification(const Tensor& tensor, const MemoryBudget& budget, int threads, const ProgressCallback& progress)
+      : natural_(TensorChunks::of(tensor)),
+        budget_(host_budget(budget.host_bytes)),
+        threads_(threads),
+        meter_(progress) {}
+
+  VerifiedTensor run() {
+    const std::uint64_t hash = verify_chunks(natural_);
+    // Reading a reordering checks it, and so do labels.
+    for (std::uint64_t mode = 0; mode < natural_.info().shape.size(); ++mode) {
+      static_cast<void>(natural_.reordering(mode));
+    }
+    for (std::uint64_t mode = 0; mode < natural_.info().shape.size(); ++mode) {
+      const ChunkSource* const copy = natural_.ordered_copy(mode);
+      if (copy == nullptr || verify_chunks(*copy) == hash) continue;
+      throw Error(ErrorKind::corrupt, copy->name() +
+                                          ": it has other nonzeros than the natural order; ingest the tensor "
+                                          "again");
+    }
+    static_cast<void>(natural_.labels());
+    return done_;
+  }
+
+ private:
+  // Returns a hash of the nonzeros.
+  std::uint64_t verify_chunks(const ChunkSource& chunks) {
+    const TensorLayout layout = layout_of(chunks.info());
+    std::vector<ChunkFacts> facts(chunks.info().chunk_count());
+    ScanBudget scan;
+    scan.total_bytes = budget_;
+    scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + reordering_bytes(chunks.info());
+    const auto visit = [&](std::size_t, const ChunkView& chunk) {
+      facts[chunk.number] = ChunkVerifier(chunks, layout, chunk).run();
+    };
+    meter_.begin({.name = "verify", .nonzeros = chunks.info().nnz});
+    scan_chunks(chunks, scan_workers(chunks, scan, threads_), visit, meter_);
+    meter_.end();
+    check_across_chunks(chunks, facts);
+    done_.chunks += facts.size();
+    done_.nonzeros = chunks.info().nnz;
+    for (std::uint64_t chunk = 0; chunk < facts.size(); ++chunk) done_.stored_bytes += chunks.stored_bytes(chunk);
+    return hash_of(facts);
+  }
+
+  const ChunkSource& natural_;
+  std::uint64_t budget_;
+  int threads_;
+  ProgressMeter meter_;
+  VerifiedTensor done_;
+};
+
 }  // namespace
 
 VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget, int threads, const ProgressCallback& progress) {
-  const ChunkSource& reader = TensorChunks::of(tensor);
-  const TensorLayout layout(reader.info().shape);
-  std::vector<ChunkFacts> facts(reader.info().chunk_count());
-  ScanBudget scan;
-  scan.total_bytes = host_budget(budget.host_bytes);
-  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + reordering_bytes(reader.info());
-  const auto visit = [&](std::size_t, const ChunkView& chunk) {
-    facts[chunk.number] = ChunkVerifier(reader, layout, chunk).run();
-  };
-  const int workers = scan_workers(reader, scan, threads);
-  // Reading a reordering checks it.
-  for (std::uint64_t mode = 0; mode < layout.shape().size(); ++mode) static_cast<void>(reader.reordering(mode));
-  ProgressMeter meter(progress);
-  meter.begin({.name = "verify", .nonzeros = reader.info().nnz});
-  scan_chunks(reader, workers, visit, meter);
-  meter.end();
-  check_across_chunks(reader, facts);
-  static_cast<void>(reader.labels());
-
-  const TensorSummary& summary = tensor.summary();
-  return {summary.chunk_count, summary.nnz,
-          summary.index.stored_bytes + summary.high_word.stored_bytes + summary.value.stored_bytes};
+  return Verification(tensor, budget, threads, progress).run();
 }
 
 }  // namespace blco

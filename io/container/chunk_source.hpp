@@ -40,6 +40,9 @@ class ChunkSource {
   // Per mode, the smallest and the largest coordinate in the chunk.
   virtual std::span<const std::uint64_t> lower(std::uint64_t chunk) const = 0;
   virtual std::span<const std::uint64_t> upper(std::uint64_t chunk) const = 0;
+  // The nonzeros in the order of `mode`, as a source of its own whose info() says its bits; null: there is no such
+  // copy.
+  virtual const ChunkSource* ordered_copy(std::uint64_t /*mode*/) const { return nullptr; }
   // Original index of each stored index of `mode`; empty if they are the same. Reads and checks at each call. Memory: 4
   // bytes per index, and an eighth of a byte more during the call. Throws Error: io, corrupt.
   virtual std::vector<std::uint32_t> reordering(std::uint64_t mode) const = 0;

@@ -8,6 +8,7 @@
 
 #include "blco/chunk.hpp"
 #include "blco/input_reading.hpp"
+#include "blco/layout.hpp"
 
 namespace blco {
 
@@ -30,6 +31,8 @@ struct ContainerInfo {
   // Of the column that the values came from; empty: default_value_name().
   std::string value_name = {};
   InputReading reading = {};
+  // Of a copy in the order of a mode: the mode of each bit of its line indices. Empty: they are in the natural order.
+  BitModes bit_modes = {};
 
   std::uint64_t chunk_count() const { return (nnz + chunk_nnz - 1) / chunk_nnz; }
   std::uint64_t nnz_of_chunk(std::uint64_t chunk) const {
@@ -37,6 +40,11 @@ struct ContainerInfo {
     return nnz - first < chunk_nnz ? nnz - first : chunk_nnz;
   }
 };
+
+// Of the line indices. Throws as TensorLayout does.
+inline TensorLayout layout_of(const ContainerInfo& info) {
+  return info.bit_modes.empty() ? TensorLayout(info.shape) : TensorLayout(info.shape, info.bit_modes);
+}
 
 // What a table calls its column of values where nothing else is known: "value", with underscores appended as long as a
 // mode has that name.

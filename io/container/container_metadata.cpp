@@ -67,9 +67,13 @@ ContainerInfo read_info(const Hdf5Place& place, hid_t root, std::uint64_t file_b
   return info;
 }
 
+Hdf5Id open_needed_group(const Hdf5Place& place, hid_t parent, const std::string& name) {
+  if (!has_link(place, parent, name.c_str())) fail_at(place, "the group " + name + " is missing");
+  return own(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), H5Gclose, place, "cannot open the group", name);
+}
+
 ChunkTable read_table(const Hdf5Place& place, hid_t root, const ContainerInfo& info, std::uint64_t file_bytes) {
-  if (!has_link(place, root, "chunks")) fail_at(place, "the group chunks is missing");
-  const Hdf5Id group = own(H5Gopen2(root, "chunks", H5P_DEFAULT), H5Gclose, place, "cannot open the group chunks");
+  const Hdf5Id group = open_needed_group(place, root, "chunks");
   const Extents by_column = {info.chunk_count(), column_count};
   const Extents by_mode = {info.chunk_count(), info.shape.size()};
   const auto read = [&](const char* name, const Extents& extents) {
@@ -100,7 +104,7 @@ void check_bounds(const Hdf5Place& place, const ContainerInfo& info, const Chunk
 
 TensorLayout make_layout(const Hdf5Place& place, const ContainerInfo& info) {
   try {
-    return TensorLayout(info.shape);
+    return layout_of(info);
   } catch (const Error& error) {
     fail_at(place, error.what());
   }
@@ -245,16 +249,62 @@ bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const Chun
 }
 
 struct OpenColumns {
-  OpenColumns(const std::filesystem::path& path, const ContainerInfo& info)
+  OpenColumns(const std::filesystem::path& path, const StoredChunks& chunks)
       : place{path, ErrorKind::corrupt},
         file(open_hdf5_file(place)),
-        datasets(open_columns(place, file.get(), TensorLayout(info.shape).has_high_word())) {}
+        group(open_needed_group(place, file.get(), chunks.group)),
+        datasets(open_columns(place, group.get(), layout_of(chunks.info).has_high_word())) {}
 
   const QuietHdf5 quiet;
   Hdf5Place place;
   Hdf5Id file;
+  Hdf5Id group;
   Datasets datasets;
 };
+
+// Runs work on the copy in the order of a mode, of which the message of an error then speaks.
+template <class Work>
+auto in_copy(std::uint64_t mode, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), std::string(error.what()) + " (in the copy in the order of mode " + std::to_string(mode) +
+                                  "; ingest the tensor again)");
+  }
+}
+
+StoredChunks read_copy(const Hdf5Place& place, hid_t root, const ContainerInfo& natural, std::uint32_t crc,
+                       std::uint64_t mode, std::uint64_t file_bytes) {
+  StoredChunks copy{copy_group(mode), natural, {}};
+  const Hdf5Id group = open_needed_group(place, root, copy.group);
+  for (const std::uint64_t of : read_integers(place, group.get(), "bits", max_line_bits)) {
+    if (of >= natural.shape.size()) fail_at(place, "it has a bit of a mode that the tensor does not have");
+    copy.info.bit_modes.push_back(static_cast<std::uint8_t>(of));
+  }
+  copy.table = read_table(place, group.get(), copy.info, file_bytes);
+  if (read_integer(place, group.get(), "crc32c") != copy_crc(crc, mode, copy.info.bit_modes, copy.table)) {
+    fail_at(place, "the checksum of bits and chunk table does not match");
+  }
+  if (!make_layout(place, copy.info).is_sorted_by(static_cast<int>(mode))) {
+    fail_at(place, "the bits of its mode do not lie above all others");
+  }
+  return copy;
+}
+
+// Of their table and columns; rebuilds extents that are out of date.
+void check_chunks(const Hdf5Place& place, hid_t group, StoredChunks& chunks, int descriptor, std::uint64_t file_bytes) {
+  const ContainerInfo& info = chunks.info;
+  const bool has_high_word = make_layout(place, info).has_high_word();
+  check_bounds(place, info, chunks.table);
+  const Datasets datasets = open_columns(place, group, has_high_word);
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (datasets[c].is_open()) check_column(place, datasets[c].get(), c, info);
+  }
+  if (!check_extents(place, info, chunks.table, has_high_word, file_bytes) ||
+      !is_current(place, datasets, info, chunks.table)) {
+    chunks.table.extents = rebuild(place, datasets, descriptor, file_bytes, info, chunks.table);
+  }
+}
 
 }  // namespace
 
@@ -264,24 +314,27 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
   const Hdf5Place place = {path, ErrorKind::corrupt};
   check_container_format(place, file.get());
   ContainerMetadata metadata;
-  metadata.info = read_info(place, file.get(), file_bytes);
-  metadata.info.reordered = find_reordered(place, file.get(), metadata.info.shape, file_bytes);
-  metadata.table = read_table(place, file.get(), metadata.info, file_bytes);
-  const ContainerInfo& info = metadata.info;
-  if (read_integer(place, file.get(), "crc32c") != metadata_crc(info, metadata.table)) {
+  StoredChunks& natural = metadata.natural;
+  natural.group = "/";
+  natural.info = read_info(place, file.get(), file_bytes);
+  natural.info.reordered = find_reordered(place, file.get(), natural.info.shape, file_bytes);
+  natural.table = read_table(place, file.get(), natural.info, file_bytes);
+  const std::uint32_t crc = metadata_crc(natural.info, natural.table);
+  if (read_integer(place, file.get(), "crc32c") != crc) {
     fail_at(place, "the checksum of attributes and chunk table does not match");
   }
-  const bool has_high_word = make_layout(place, info).has_high_word();
-  check_bounds(place, info, metadata.table);
-  const Datasets datasets = open_columns(place, file.get(), has_high_word);
-  for (std::size_t c = 0; c < column_count; ++c) {
-    if (datasets[c].is_open()) check_column(place, datasets[c].get(), c, info);
+  check_chunks(place, file.get(), natural, descriptor, file_bytes);
+  for (std::uint64_t mode = 0; mode < natural.info.shape.size(); ++mode) {
+    if (!has_link(place, file.get(), copies_group)) break;
+    if (!has_link(place, file.get(), copy_group(mode).c_str())) continue;
+    StoredChunks copy =
+        in_copy(mode, [&] { return read_copy(place, file.get(), natural.info, crc, mode, file_bytes); });
+    in_copy(mode, [&] {
+      check_chunks(place, open_needed_group(place, file.get(), copy.group).get(), copy, descriptor, file_bytes);
+    });
+    metadata.copies.emplace(mode, std::move(copy));
   }
-  if (!check_extents(place, info, metadata.table, has_high_word, file_bytes) ||
-      !is_current(place, datasets, info, metadata.table)) {
-    metadata.table.extents = rebuild(place, datasets, descriptor, file_bytes, info, metadata.table);
-  }
-  metadata.label_bytes = find_label_bytes(place, file.get(), info.shape, file_bytes);
+  metadata.label_bytes = find_label_bytes(place, file.get(), natural.info.shape, file_bytes);
   return metadata;
 }
 
@@ -292,16 +345,16 @@ std::vector<Labels> read_container_labels(const std::filesystem::path& path, con
   return read_labels({path, ErrorKind::corrupt}, file.get(), info.shape, file_bytes);
 }
 
-bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
+bool is_chunk_in_place(const std::filesystem::path& path, const StoredChunks& chunks, std::uint64_t chunk,
                        const StoredExtents& extents) {
-  const OpenColumns open(path, info);
-  return is_current(open.place, open.datasets, info, chunk, extents);
+  const OpenColumns open(path, chunks);
+  return is_current(open.place, open.datasets, chunks.info, chunk, extents);
 }
 
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
-                                           const ContainerInfo& info, const ChunkTable& table) {
-  const OpenColumns open(path, info);
-  return rebuild(open.place, open.datasets, descriptor, file_bytes, info, table);
+                                           const StoredChunks& chunks) {
+  const OpenColumns open(path, chunks);
+  return rebuild(open.place, open.datasets, descriptor, file_bytes, chunks.info, chunks.table);
 }
 
 }  // namespace blco

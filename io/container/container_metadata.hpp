@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "blco/labels.hpp"
@@ -12,13 +14,20 @@
 
 namespace blco {
 
-struct ContainerMetadata {
+// The chunks of a container, or of a copy in the order of a mode.
+struct StoredChunks {
+  std::string group;  // of the file, in which columns and table lie
   ContainerInfo info;
   ChunkTable table;
-  std::vector<std::uint64_t> label_bytes;  // per mode, in memory; 0: it has no labels
 };
 
-// Reads and checks attributes, columns and chunk table. If the table's addresses differ from HDF5's chunk index
+struct ContainerMetadata {
+  StoredChunks natural;
+  std::map<std::uint64_t, StoredChunks> copies;  // by mode
+  std::vector<std::uint64_t> label_bytes;        // per mode, in memory; 0: it has no labels
+};
+
+// Reads and checks attributes, columns and chunk tables. If a table's addresses differ from HDF5's chunk index
 // (h5repack moves every chunk), rebuilds its extents from that index. `descriptor` is the same file, opened for
 // reading. Throws Error as ContainerReader's constructor does.
 ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes);
@@ -28,12 +37,12 @@ std::vector<Labels> read_container_labels(const std::filesystem::path& path, con
                                           std::uint64_t file_bytes);
 
 // True if HDF5 has this chunk at the place in `extents`. Throws as rebuild_extents does.
-bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
+bool is_chunk_in_place(const std::filesystem::path& path, const StoredChunks& chunks, std::uint64_t chunk,
                        const StoredExtents& extents);
 
-// Returns HDF5's current extents, to replace those of `table`. Throws Error{corrupt} if a chunk is missing or has an
+// Returns HDF5's current extents, to replace those of the table. Throws Error{corrupt} if a chunk is missing or has an
 // impossible size, or the file can no longer be opened.
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
-                                           const ContainerInfo& info, const ChunkTable& table);
+                                           const StoredChunks& chunks);
 
 }  // namespace blco

@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
 #include "io/file/file_descriptor.hpp"
+#include "io/hdf5/hdf5_data.hpp"
 
 namespace blco {
 namespace {
@@ -213,8 +216,24 @@ bool fits(const StoredExtents& row, std::uint64_t nnz, std::span<const std::byte
 
 }  // namespace
 
+bool is_container(const std::filesystem::path& path) noexcept { return has_format(path, container_format); }
+
 struct ContainerReader::Impl {
-  explicit Impl(const std::filesystem::path& file_path);
+  // The file, for its chunks and those of copies.
+  struct OpenFile {
+    explicit OpenFile(const std::filesystem::path& file_path)
+        : path(file_path),
+          file(open_readable(path, bytes)),
+          // The same file, whatever its path names by now.
+          direct("/proc/self/fd/" + std::to_string(file.get())) {}
+
+    std::filesystem::path path;
+    std::uint64_t bytes = 0;
+    FileDescriptor file;
+    DirectFile direct;
+  };
+
+  Impl(std::shared_ptr<const OpenFile> open, StoredChunks stored, std::string place_name);
 
   // A view of where a chunk's payloads will lie.
   ChunkView place(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer) const;
@@ -223,16 +242,16 @@ struct ContainerReader::Impl {
   // Asks HDF5 at most once for new addresses. Returns whether there are extents newer than `used`.
   bool repair(const std::vector<StoredExtents>* used, std::uint64_t chunk);
   std::span<const std::uint64_t> bounds(const std::vector<std::uint64_t>& of, std::uint64_t chunk) const {
-    const std::size_t order = metadata.info.shape.size();
+    const std::size_t order = chunks.info.shape.size();
     return std::span(of).subspan(static_cast<std::size_t>(chunk) * order, order);
   }
 
-  std::filesystem::path path;
-  std::uint64_t file_bytes = 0;
-  FileDescriptor file;
-  DirectFile direct;
+  std::shared_ptr<const OpenFile> opened;
+  StoredChunks chunks;
+  std::string name;                   // in messages
   std::uint64_t largest_scratch = 0;  // of any chunk
-  ContainerMetadata metadata;
+  std::vector<std::uint64_t> label_bytes = {};
+  std::map<std::uint64_t, ContainerReader> copies = {};
   // Of what is read by the path: throws Error{io} if that names another file by now.
   void check_identity() const;
 
@@ -242,36 +261,34 @@ struct ContainerReader::Impl {
   std::vector<StoredExtents> repaired;
 };
 
-ContainerReader::Impl::Impl(const std::filesystem::path& file_path)
-    : path(file_path), file(open_readable(path, file_bytes)) {
-  metadata = read_container_metadata(path, file.get(), file_bytes);
-  current = &metadata.table.extents;
-  for (std::uint64_t chunk = 0; chunk < metadata.table.extents.size(); ++chunk) {
-    const StoredExtents& row = metadata.table.extents[static_cast<std::size_t>(chunk)];
+ContainerReader::Impl::Impl(std::shared_ptr<const OpenFile> open, StoredChunks stored, std::string place_name)
+    : opened(std::move(open)), chunks(std::move(stored)), name(std::move(place_name)) {
+  current = &chunks.table.extents;
+  for (std::uint64_t chunk = 0; chunk < chunks.table.extents.size(); ++chunk) {
+    const StoredExtents& row = chunks.table.extents[static_cast<std::size_t>(chunk)];
     largest_scratch =
-        std::max<std::uint64_t>(largest_scratch, column_scratch_bytes(row, metadata.info.nnz_of_chunk(chunk)));
+        std::max<std::uint64_t>(largest_scratch, column_scratch_bytes(row, chunks.info.nnz_of_chunk(chunk)));
   }
-  // The same file, whatever its path names by now.
-  direct = DirectFile("/proc/self/fd/" + std::to_string(file.get()));
 }
 
 void ContainerReader::Impl::check_identity() const {
-  struct stat opened {};
+  struct stat held {};
   struct stat named {};
-  if (::fstat(file.get(), &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-      opened.st_ino == named.st_ino) {
+  if (::fstat(opened->file.get(), &held) == 0 && ::stat(opened->path.c_str(), &named) == 0 &&
+      held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
     return;
   }
-  throw Error(ErrorKind::io, path.string() + " was replaced or removed after it had been opened; open it again");
+  throw Error(ErrorKind::io,
+              opened->path.string() + " was replaced or removed after it had been opened; open it again");
 }
 
 ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents& row,
                                        std::span<std::byte> buffer) const {
   ChunkView view;
   view.number = chunk;
-  view.nnz = metadata.info.nnz_of_chunk(chunk);
-  view.lower = bounds(metadata.table.lower, chunk);
-  view.upper = bounds(metadata.table.upper, chunk);
+  view.nnz = chunks.info.nnz_of_chunk(chunk);
+  view.lower = bounds(chunks.table.lower, chunk);
+  view.upper = bounds(chunks.table.upper, chunk);
   std::size_t offset = 0;
   for (std::size_t c = 0; c < column_count; ++c) {
     const auto bytes = static_cast<std::size_t>(row[c].payload_bytes);
@@ -285,9 +302,9 @@ ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents&
 ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
                                       std::span<std::byte> scratch) const {
   const ChunkView view = place(chunk, row, buffer);
-  StoredFile stored{file.get()};
-  if (direct.is_open() && scratch.size() >= largest_scratch + direct_room_bytes) {
-    stored.direct = &direct;
+  StoredFile stored{opened->file.get()};
+  if (opened->direct.is_open() && scratch.size() >= largest_scratch + direct_room_bytes) {
+    stored.direct = &opened->direct;
     stored.room = scratch.last(direct_room_bytes);
     scratch = scratch.first(scratch.size() - direct_room_bytes);
   }
@@ -298,8 +315,8 @@ ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& 
     try {
       load_column(stored, row[c], c, view.nnz, payload, scratch);
     } catch (const Error& error) {
-      throw Error(error.kind(), path.string() + ": chunk " + std::to_string(chunk) + ", column " + column_names[c] +
-                                    ": " + error.what() + "; restore the file from a copy, or ingest it again");
+      throw Error(error.kind(), name + ": chunk " + std::to_string(chunk) + ", column " + column_names[c] + ": " +
+                                    error.what() + "; restore the file from a copy, or ingest it again");
     }
   }
   return view;
@@ -310,9 +327,10 @@ bool ContainerReader::Impl::repair(const std::vector<StoredExtents>* used, std::
   if (!repair_tried) {
     try {
       // The chunk is damaged in place: listing all chunks would take HDF5 long and not help.
-      if (is_chunk_in_place(path, metadata.info, chunk, (*used)[static_cast<std::size_t>(chunk)])) return false;
+      const std::filesystem::path& path = opened->path;
+      if (is_chunk_in_place(path, chunks, chunk, (*used)[static_cast<std::size_t>(chunk)])) return false;
       repair_tried = true;
-      repaired = rebuild_extents(path, file.get(), file_bytes, metadata.info, metadata.table);
+      repaired = rebuild_extents(path, opened->file.get(), opened->bytes, chunks);
       current = &repaired;
     } catch (const Error&) {
       // The original error says more than a failure of the repair.
@@ -322,14 +340,32 @@ bool ContainerReader::Impl::repair(const std::vector<StoredExtents>* used, std::
   return current != used;
 }
 
-ContainerReader::ContainerReader(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+ContainerReader::ContainerReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ContainerReader::ContainerReader(const std::filesystem::path& path) {
+  const auto open = std::make_shared<const Impl::OpenFile>(path);
+  ContainerMetadata metadata = read_container_metadata(path, open->file.get(), open->bytes);
+  impl_ = std::make_unique<Impl>(open, std::move(metadata.natural), path.string());
+  impl_->label_bytes = std::move(metadata.label_bytes);
+  for (auto& [mode, copy] : metadata.copies) {
+    const std::string name = path.string() + ", copy in the order of mode " + std::to_string(mode);
+    impl_->copies.emplace(mode, ContainerReader(std::make_unique<Impl>(open, std::move(copy), name)));
+  }
+}
+ContainerReader::ContainerReader(const std::filesystem::path& path, StoredChunks chunks, std::string name)
+    : impl_(std::make_unique<Impl>(std::make_shared<const Impl::OpenFile>(path), std::move(chunks), std::move(name))) {}
 ContainerReader::~ContainerReader() = default;
 ContainerReader::ContainerReader(ContainerReader&&) noexcept = default;
 ContainerReader& ContainerReader::operator=(ContainerReader&&) noexcept = default;
 
-const std::filesystem::path& ContainerReader::path() const { return impl_->path; }
-const ContainerInfo& ContainerReader::info() const { return impl_->metadata.info; }
-std::uint64_t ContainerReader::file_bytes() const { return impl_->file_bytes; }
+const std::filesystem::path& ContainerReader::path() const { return impl_->opened->path; }
+std::string ContainerReader::name() const { return impl_->name; }
+const ContainerInfo& ContainerReader::info() const { return impl_->chunks.info; }
+std::uint64_t ContainerReader::file_bytes() const { return impl_->opened->bytes; }
+
+const ChunkSource* ContainerReader::ordered_copy(std::uint64_t mode) const {
+  const auto copy = impl_->copies.find(mode);
+  return copy == impl_->copies.end() ? nullptr : &copy->second;
+}
 
 std::vector<std::uint32_t> ContainerReader::reordering(std::uint64_t mode) const {
   for (const ReorderedMode& reordered : info().reordered) {
@@ -341,22 +377,22 @@ std::vector<std::uint32_t> ContainerReader::reordering(std::uint64_t mode) const
 }
 
 const StoredExtents& ContainerReader::extents(std::uint64_t chunk) const {
-  return impl_->metadata.table.extents.at(static_cast<std::size_t>(chunk));
+  return impl_->chunks.table.extents.at(static_cast<std::size_t>(chunk));
 }
 
 std::span<const std::uint64_t> ContainerReader::lower(std::uint64_t chunk) const {
-  return impl_->bounds(impl_->metadata.table.lower, chunk);
+  return impl_->bounds(impl_->chunks.table.lower, chunk);
 }
 
 std::span<const std::uint64_t> ContainerReader::upper(std::uint64_t chunk) const {
-  return impl_->bounds(impl_->metadata.table.upper, chunk);
+  return impl_->bounds(impl_->chunks.table.upper, chunk);
 }
 
-std::vector<std::uint64_t> ContainerReader::label_bytes() const { return impl_->metadata.label_bytes; }
+std::vector<std::uint64_t> ContainerReader::label_bytes() const { return impl_->label_bytes; }
 
 std::vector<Labels> ContainerReader::labels() const {
   impl_->check_identity();
-  return read_container_labels(impl_->path, impl_->metadata.info, impl_->file_bytes);
+  return read_container_labels(path(), info(), file_bytes());
 }
 
 std::uint64_t ContainerReader::buffer_bytes(std::uint64_t chunk) const { return buffer_bytes_of(extents(chunk)); }
@@ -367,10 +403,10 @@ std::uint64_t ContainerReader::scratch_bytes(std::uint64_t chunk) const {
 
 void ContainerReader::check_room(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const {
   if (chunk >= info().chunk_count()) {
-    refuse(path().string() + ": there is no chunk " + std::to_string(chunk));
+    refuse(name() + ": there is no chunk " + std::to_string(chunk));
   }
   if (buffer.size() < buffer_bytes(chunk) || scratch.size() < scratch_bytes(chunk)) {
-    refuse(path().string() + ": chunk " + std::to_string(chunk) + " does not fit into the given buffer or scratch");
+    refuse(name() + ": chunk " + std::to_string(chunk) + " does not fit into the given buffer or scratch");
   }
 }
 
@@ -379,15 +415,15 @@ std::unique_ptr<ChunkRead> ContainerReader::begin_read(std::uint64_t chunk, std:
   check_room(chunk, buffer, scratch);
   const StoredExtents& latest = (*impl_->current)[static_cast<std::size_t>(chunk)];
   const StoredExtents& row = fits(latest, info().nnz_of_chunk(chunk), buffer, scratch) ? latest : extents(chunk);
-  return std::make_unique<PiecewiseRead>(*this, impl_->file.get(), row, impl_->place(chunk, row, buffer), buffer,
-                                         scratch);
+  return std::make_unique<PiecewiseRead>(*this, impl_->opened->file.get(), row, impl_->place(chunk, row, buffer),
+                                         buffer, scratch);
 }
 
 void ContainerReader::announce_read(std::uint64_t chunk) const {
   for (const StoredExtent& extent : (*impl_->current).at(static_cast<std::size_t>(chunk))) {
     for (std::uint64_t first = 0; first < extent.stored_bytes; first += announced_bytes) {
       // Only advice, so a failure does not matter.
-      static_cast<void>(::posix_fadvise(impl_->file.get(), static_cast<off_t>(extent.address + first),
+      static_cast<void>(::posix_fadvise(impl_->opened->file.get(), static_cast<off_t>(extent.address + first),
                                         static_cast<off_t>(std::min(announced_bytes, extent.stored_bytes - first)),
                                         POSIX_FADV_WILLNEED));
     }
@@ -401,7 +437,7 @@ ChunkView ContainerReader::read_chunk(std::uint64_t chunk, std::span<std::byte> 
   const auto read = [&](const std::vector<StoredExtents>& extents) {
     const StoredExtents& row = extents[static_cast<std::size_t>(chunk)];
     if (!fits(row, info().nnz_of_chunk(chunk), buffer, scratch)) {
-      throw Error(ErrorKind::corrupt, path().string() + ": chunk " + std::to_string(chunk) +
+      throw Error(ErrorKind::corrupt, name() + ": chunk " + std::to_string(chunk) +
                                           " was rewritten after the file was opened; open it again");
     }
     return impl_->read(chunk, row, buffer, scratch);

@@ -15,22 +15,31 @@
 
 namespace blco {
 
+struct StoredChunks;
+
+// Whether the file says that it is one. Never throws.
+bool is_container(const std::filesystem::path& path) noexcept;
+
 class ContainerReader final : public ChunkSource {
  public:
   // Reads and checks the metadata. Throws Error: io (cannot be read), invalid_argument (not a BLCO container, or of a
   // version unknown to this build), corrupt (damaged or incomplete).
   explicit ContainerReader(const std::filesystem::path& path);
+  // Of a file that is still being written: the chunks that it has so far. `name` is what messages call it.
+  ContainerReader(const std::filesystem::path& path, StoredChunks chunks, std::string name);
   ~ContainerReader() override;
   ContainerReader(ContainerReader&&) noexcept;
   ContainerReader& operator=(ContainerReader&&) noexcept;
 
   const std::filesystem::path& path() const;
   const ContainerInfo& info() const override;
-  std::string name() const override { return path().string(); }
+  // Of a copy: also the mode of its order.
+  std::string name() const override;
   std::uint64_t file_bytes() const override;
   const StoredExtents& extents(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override;
+  const ChunkSource* ordered_copy(std::uint64_t mode) const override;
   std::vector<std::uint32_t> reordering(std::uint64_t mode) const override;
   std::uint64_t held_bytes() const override { return 0; }
   std::vector<std::uint64_t> label_bytes() const override;
@@ -55,6 +64,7 @@ class ContainerReader final : public ChunkSource {
   void check_room(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const;
 
   struct Impl;
+  explicit ContainerReader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

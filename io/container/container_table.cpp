@@ -40,6 +40,15 @@ void add_member(Checksum& checksum, const ChunkTable& table, Member StoredExtent
   }
 }
 
+void add_table(Checksum& checksum, const ChunkTable& table) {
+  add_member(checksum, table, &StoredExtent::address);
+  add_member(checksum, table, &StoredExtent::stored_bytes);
+  add_member(checksum, table, &StoredExtent::payload_bytes);
+  add_member(checksum, table, &StoredExtent::filter_mask);
+  checksum.add_list(std::span<const std::uint64_t>(table.lower));
+  checksum.add_list(std::span<const std::uint64_t>(table.upper));
+}
+
 // HDF5 counts addresses from the end of the user block, if a tool has added one.
 std::uint64_t user_block_bytes(const Hdf5Place& place, hid_t dataset) {
   const Hdf5Id file = own(H5Iget_file_id(dataset), H5Fclose, place, "cannot find the file of a dataset");
@@ -83,12 +92,7 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   checksum.add(info.sum_of_squares);
   for (const std::string& name : info.mode_names) checksum.add_text(name);
   checksum.add(std::uint8_t{1});
-  add_member(checksum, table, &StoredExtent::address);
-  add_member(checksum, table, &StoredExtent::stored_bytes);
-  add_member(checksum, table, &StoredExtent::payload_bytes);
-  add_member(checksum, table, &StoredExtent::filter_mask);
-  checksum.add_list(std::span<const std::uint64_t>(table.lower));
-  checksum.add_list(std::span<const std::uint64_t>(table.upper));
+  add_table(checksum, table);
   for (const ReorderedMode& reordered : info.reordered) {
     checksum.add(reordered.mode);
     checksum.add(reordered.crc32c);
@@ -97,6 +101,15 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   for (const std::string& column : info.reading.columns) checksum.add_text(column);
   if (!info.reading.missing.empty()) checksum.add_text(info.reading.missing);
   if (info.reading.duplicates) checksum.add_text(to_string(*info.reading.duplicates));
+  return checksum.value();
+}
+
+std::uint32_t copy_crc(std::uint32_t of_container, std::uint64_t mode, const BitModes& bits, const ChunkTable& table) {
+  Checksum checksum;
+  checksum.add(of_container);
+  checksum.add(mode);
+  checksum.add_list(std::span<const std::uint8_t>(bits));
+  add_table(checksum, table);
   return checksum.value();
 }
 

@@ -36,6 +36,12 @@ struct ChunkTable {
 
 // CRC32C of every attribute and small dataset, as FORMAT.md defines it.
 std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table);
+// The same of the copy in the order of a mode, beside metadata with the checksum `of_container`.
+std::uint32_t copy_crc(std::uint32_t of_container, std::uint64_t mode, const BitModes& bits, const ChunkTable& table);
+
+// The group of the copies, and of one of them.
+inline constexpr const char* copies_group = "orders";
+inline std::string copy_group(std::uint64_t mode) { return std::string(copies_group) + "/" + std::to_string(mode); }
 
 // Where HDF5 has the chunks of one column; payload_bytes stays zero. HDF5 1.10 takes time quadratic in their number.
 // Throws Error{place.on_failure}.

@@ -14,6 +14,8 @@
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 #include "blco/refuse.hpp"
+#include "io/container/container_metadata.hpp"
+#include "io/container/container_reader.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
 #include "io/hdf5/frame_filter.hpp"
@@ -144,27 +146,38 @@ struct ContainerWriter::Impl {
   // Before the datasets are closed, because closing may write.
   ~Impl() { output.abandon(); }
 
-  void create();
+  // The chunks in the natural order, or those of a copy.
+  struct Chunks {
+    std::uint64_t mode = 0;  // of a copy
+    BitModes bits = {};      // likewise
+    Hdf5Id group = {};       // of a copy; else the columns lie in the root
+    std::array<Hdf5Id, column_count> datasets = {};
+    ChunkTable table = {};
+  };
+
+  void create_columns(Chunks& of, hid_t parent);
   void check(const StoredChunk& chunk) const;
   void append(const StoredChunk& chunk);
   void check(const ContainerInfo& final_info) const;
-  void fix_extents();
+  void fix_extents(const Chunks& of);
   void write_attributes();
-  void write_table();
+  void write_table(hid_t parent, const ChunkTable& table);
+  void write_copy(Chunks& copy);
 
   TensorLayout layout;
   ContainerInfo info;
   std::vector<ReorderedMode> reordered;
-  ChunkTable table;
   Hdf5Output output;
   const Hdf5Place& place = output.place();
-  std::array<Hdf5Id, column_count> datasets;
+  Hdf5Id all_copies;  // their group
+  // The first are in the natural order.
+  std::vector<Chunks> chunks;
 };
 
-void ContainerWriter::Impl::create() {
-  datasets[0] = create_column(place, output.root(), Column::index, info.chunk_nnz);
-  if (layout.has_high_word()) datasets[1] = create_column(place, output.root(), Column::high_word, info.chunk_nnz);
-  datasets[2] = create_column(place, output.root(), Column::value, info.chunk_nnz);
+void ContainerWriter::Impl::create_columns(Chunks& of, hid_t parent) {
+  of.datasets[0] = create_column(place, parent, Column::index, info.chunk_nnz);
+  if (layout.has_high_word()) of.datasets[1] = create_column(place, parent, Column::high_word, info.chunk_nnz);
+  of.datasets[2] = create_column(place, parent, Column::value, info.chunk_nnz);
 }
 
 void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
@@ -186,6 +199,7 @@ void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
 
 void ContainerWriter::Impl::append(const StoredChunk& chunk) {
   check(chunk);
+  auto& [mode, bits, group, datasets, table] = chunks.back();
   const hsize_t first = table.extents.size() * info.chunk_nnz;
   // A chunk must begin inside the extent to be written; the final extent is known only at finish().
   const hsize_t extent = first + 1;
@@ -217,7 +231,9 @@ void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
     refuse("shape and chunk_nnz of a container are fixed when it is created");
   }
   if (final_info.nnz == 0) refuse("a container requires at least one nonzero");
-  if (final_info.chunk_count() != table.extents.size()) refuse("nnz disagrees with the number of chunks written");
+  for (const Chunks& of : chunks) {
+    if (final_info.chunk_count() != of.table.extents.size()) refuse("nnz disagrees with the number of chunks written");
+  }
   if (final_info.mode_names.size() != info.shape.size()) refuse("a container requires a name for every mode");
   for (const std::string& name : final_info.mode_names) {
     if (name.size() > max_name_bytes)
@@ -231,19 +247,28 @@ void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
   }
 }
 
-void ContainerWriter::Impl::fix_extents() {
+void ContainerWriter::Impl::fix_extents(const Chunks& of) {
   const hsize_t extent = info.nnz;
   for (std::size_t c = 0; c < column_count; ++c) {
-    if (!datasets[c].is_open()) continue;
-    checked(H5Dset_extent(datasets[c].get(), &extent), place, "cannot extend the dataset", column_names[c]);
-    checked(H5Dflush(datasets[c].get()), place, "cannot flush the dataset", column_names[c]);
+    const Hdf5Id& dataset = of.datasets[c];
+    if (!dataset.is_open()) continue;
+    checked(H5Dset_extent(dataset.get(), &extent), place, "cannot extend the dataset", column_names[c]);
+    checked(H5Dflush(dataset.get()), place, "cannot flush the dataset", column_names[c]);
   }
 }
 
-void ContainerWriter::Impl::write_table() {
+void ContainerWriter::Impl::write_copy(Chunks& copy) {
+  fix_extents(copy);
+  write_table(copy.group.get(), copy.table);
+  write_attribute(place, copy.group.get(), "bits", copy.bits);
+  const std::uint32_t of_container = metadata_crc(info, chunks.front().table);
+  write_attribute(place, copy.group.get(), "crc32c", copy_crc(of_container, copy.mode, copy.bits, copy.table));
+}
+
+void ContainerWriter::Impl::write_table(hid_t parent, const ChunkTable& table) {
   const std::uint64_t row_bytes = column_count * sizeof(StoredExtent) + 2 * info.shape.size() * sizeof(std::uint64_t);
   output.reserve(info.chunk_count() * row_bytes);
-  const Hdf5Id group = create_group(place, output.root(), "chunks");
+  const Hdf5Id group = create_group(place, parent, "chunks");
   const Extents by_column = {info.chunk_count(), column_count};
   const Extents by_mode = {info.chunk_count(), info.shape.size()};
   const auto write = [&](const char* name, auto member) {
@@ -273,7 +298,7 @@ void ContainerWriter::Impl::write_attributes() {
   if (!info.value_name.empty()) write_text(place, root, "value_name", info.value_name);
   write_reading(place, root, info.reading);
   write_attribute(place, root, "sum_of_squares", info.sum_of_squares);
-  write_attribute(place, root, "crc32c", metadata_crc(info, table));
+  write_attribute(place, root, "crc32c", metadata_crc(info, chunks.front().table));
   write_attribute(place, root, "complete", std::uint8_t{1});
 }
 
@@ -287,7 +312,7 @@ ContainerWriter::ContainerWriter(TemporaryFile output, const ContainerInfo& info
   const QuietHdf5 quiet;
   const std::filesystem::path target = output.target();
   impl_ = std::make_unique<Impl>(target, std::move(output), info);
-  impl_->create();
+  impl_->create_columns(impl_->chunks.emplace_back(), impl_->output.root());
 }
 
 ContainerWriter::~ContainerWriter() = default;
@@ -297,6 +322,31 @@ ContainerWriter& ContainerWriter::operator=(ContainerWriter&&) noexcept = defaul
 void ContainerWriter::append(const StoredChunk& chunk) {
   const QuietHdf5 quiet;
   impl_->append(chunk);
+}
+
+void ContainerWriter::begin_copy(std::uint64_t mode, const BitModes& bits) {
+  const QuietHdf5 quiet;
+  Impl& impl = *impl_;
+  if (!impl.output.is_open()) refuse("no copy can be added to a finished container");
+  if (mode >= impl.info.shape.size() || !TensorLayout(impl.info.shape, bits).is_sorted_by(static_cast<int>(mode)) ||
+      bits == impl.layout.bit_modes() || (impl.chunks.size() > 1 && impl.chunks.back().mode >= mode)) {
+    refuse("a copy must be sorted by its mode, unlike the natural order, and copies must come in the order of modes");
+  }
+  impl.output.reserve(0);
+  if (!impl.all_copies.is_open()) impl.all_copies = create_group(impl.place, impl.output.root(), copies_group);
+  Impl::Chunks& copy = impl.chunks.emplace_back();
+  copy.mode = mode;
+  copy.bits = bits;
+  copy.group = create_group(impl.place, impl.all_copies.get(), std::to_string(mode).c_str());
+  impl.create_columns(copy, copy.group.get());
+}
+
+std::unique_ptr<ChunkSource> ContainerWriter::natural_chunks(const ContainerInfo& info) const {
+  // HDF5 keeps no chunk back. To flush it would move what it writes later, and so change the file's bytes.
+  const Impl& impl = *impl_;
+  StoredChunks stored{"/", info, impl.chunks.front().table};
+  stored.info.reordered = impl.reordered;
+  return std::make_unique<ContainerReader>(impl.output.path(), std::move(stored), impl.place.path.string());
 }
 
 void ContainerWriter::reorder(std::uint64_t mode, std::span<const std::uint32_t> originals) {
@@ -318,15 +368,20 @@ std::uint64_t ContainerWriter::finish(const ContainerInfo& info, std::span<const
   impl.info = info;
   impl.info.reordered = impl.reordered;
   impl.output.reserve(0);
-  impl.fix_extents();
-  impl.write_table();
+  impl.fix_extents(impl.chunks.front());
+  impl.write_table(impl.output.root(), impl.chunks.front().table);
+  for (std::size_t copy = 1; copy < impl.chunks.size(); ++copy) impl.write_copy(impl.chunks[copy]);
   impl.output.reserve(memory_bytes(labels));
   write_labels(impl.place, impl.output.root(), labels);
   impl.write_attributes();
-  for (Hdf5Id& dataset : impl.datasets) dataset.reset();
-  for (const StoredExtents& row : impl.table.extents) {
-    for (const StoredExtent& extent : row) impl.output.exclude({extent.address, extent.stored_bytes});
+  for (Impl::Chunks& of : impl.chunks) {
+    for (Hdf5Id& dataset : of.datasets) dataset.reset();
+    of.group.reset();
+    for (const StoredExtents& row : of.table.extents) {
+      for (const StoredExtent& extent : row) impl.output.exclude({extent.address, extent.stored_bytes});
+    }
   }
+  impl.all_copies.reset();
   return impl.output.publish();
 }
 

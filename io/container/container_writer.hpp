@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blco/labels.hpp"
+#include "io/container/chunk_source.hpp"
 #include "io/container/container.hpp"
 #include "io/file/temporary_file.hpp"
 
@@ -51,6 +52,12 @@ class ContainerWriter {
 
   // Appends the next chunk, in order. All but the last hold chunk_nnz nonzeros.
   void append(const StoredChunk& chunk);
+
+  // Begins a copy in the order of `mode`, whose line indices have these bits: append() takes its chunks from here on.
+  // Call it once the chunks in the natural order are complete, and then those of the last copy; modes come in order.
+  void begin_copy(std::uint64_t mode, const BitModes& bits);
+  // The chunks in the natural order, which are complete. `info` is as finish() takes it. This must outlive the source.
+  std::unique_ptr<ChunkSource> natural_chunks(const ContainerInfo& info) const;
 
   // Records that stored index i of `mode` is the original index originals[i]. `originals` is a permutation of the mode.
   // Modes come in order.

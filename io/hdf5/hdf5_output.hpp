@@ -30,6 +30,8 @@ class Hdf5Output {
 
   hid_t root() const { return file_.get(); }
   bool is_open() const { return file_.is_open(); }
+  // Of the file that is being written, which does not have its name yet.
+  const std::filesystem::path& path() const { return temporary_.path(); }
   const Hdf5Place& place() const { return place_; }
 
   // Reserves disk space for `bytes` more of data and HDF5's metadata about them, where the file system can. Throws

@@ -98,6 +98,59 @@ INSTANTIATE_TEST_SUITE_P(Layout, EveryLineWidth,
                                          std::vector{32, 32, 32, 32}, std::vector<int>(16, 8),
                                          std::vector{12, 13, 0, 18, 7, 3, 1, 20}));
 
+// A line whose bits have these modes, placed one by one.
+Wide line_by_places(const BitModes& bits, const std::vector<std::uint64_t>& coordinates) {
+  Wide line = 0;
+  std::vector<int> level(coordinates.size());
+  for (std::size_t place = 0; place < bits.size(); ++place) {
+    line |= static_cast<Wide>(coordinates[bits[place]] >> level[bits[place]]++ & 1) << place;
+  }
+  return line;
+}
+
+TEST_P(EveryLineWidth, RoundTripsInAnyOrderOfBits) {
+  const Shape shape = shape_of_bits(GetParam());
+  std::mt19937_64 random(3);
+  BitModes bits = natural_bit_modes(shape);
+  for (int order = 0; order < 20; ++order) {
+    std::ranges::shuffle(bits, random);
+    const TensorLayout layout(shape, bits);
+    for (int i = 0; i < 20; ++i) {
+      std::vector<std::uint64_t> point;
+      for (const std::uint64_t length : shape) point.push_back(random() % length);
+
+      const LineIndex line = layout.linearize(point);
+      std::vector<std::uint64_t> back(shape.size());
+      layout.delinearize(line, back);
+
+      EXPECT_EQ(static_cast<Wide>(line.key) << 64 | line.low, line_by_places(bits, point));
+      EXPECT_EQ(back, point);
+    }
+    EXPECT_EQ(layout.bit_modes(), bits);
+  }
+}
+
+TEST(Layout, PutsTheBitsOfAModeOnTop) {
+  const Shape shape = {4, 16, 8};
+
+  EXPECT_THAT(natural_bit_modes(shape), testing::ElementsAre(0, 2, 1, 0, 2, 1, 2, 1, 1));
+  EXPECT_THAT(bit_modes_of(shape, 0), testing::ElementsAre(2, 1, 2, 1, 2, 1, 1, 0, 0));
+  EXPECT_THAT(bit_modes_of(shape, 0, 1), testing::ElementsAre(1, 1, 1, 1, 2, 2, 2, 0, 0));
+  EXPECT_THAT(bit_modes_of(shape, 2, 0), testing::ElementsAre(0, 0, 1, 1, 1, 1, 2, 2, 2));
+  EXPECT_TRUE(TensorLayout(shape, bit_modes_of(shape, 2, 0)).is_sorted_by(2));
+  EXPECT_FALSE(TensorLayout(shape, bit_modes_of(shape, 2, 0)).is_sorted_by(1));
+  EXPECT_FALSE(TensorLayout(shape).is_sorted_by(1));
+  EXPECT_TRUE(TensorLayout(Shape{1, 5}).is_sorted_by(0));
+  EXPECT_TRUE(TensorLayout(Shape{1, 5}).is_sorted_by(1));
+}
+
+TEST(Layout, RefusesBitsThatAreNotThoseOfTheModes) {
+  const Shape shape = {4, 16};
+  for (const BitModes& bits : {BitModes{0, 1, 1, 1, 1}, BitModes{0, 0, 1, 1, 1, 1, 1}, BitModes{0, 0, 1, 1, 1, 2}}) {
+    EXPECT_THROW(TensorLayout(shape, bits), Error);
+  }
+}
+
 TEST(Layout, OrdersLinesByKeyThenLow) {
   EXPECT_LT((LineIndex{.key = 1, .low = 9}), (LineIndex{.key = 2, .low = 3}));
   EXPECT_LT((LineIndex{.key = 2, .low = 3}), (LineIndex{.key = 2, .low = 4}));

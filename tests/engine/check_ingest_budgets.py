@@ -65,8 +65,8 @@ def main():
         cases = {
             "text": ["blco-ingest", text, text],
             "text, shape": ["blco-ingest", text, text, "--shape", "500000x300000x200000"],
-            "labels": ["blco-ingest", text, text, "--labels", f"1={labels}"],
-            "generated, wide": ["blco-gen", *wide],
+            "labels, orders": ["blco-ingest", text, text, "--labels", f"1={labels}", "--orders", "auto"],
+            "wide, an order": ["blco-gen", *wide, "--orders", 1],
             "reordered": ["blco-ingest", text, text, "--reorder", "frequency"],
             "reordered, shape": ["blco-ingest", text, text, "--reorder", "frequency", "--shape", "500000x300000x200000"],
         }

@@ -49,7 +49,8 @@ def check_ingest(commands, draw, folder):
     spill.mkdir()
     text, container = folder / "in.tns", work / "out.blco"
     commands.run("blco-gen", "--shape", "50000x40000x30000", "--nnz", 1500000, "--skew", 2, "-o", text)
-    job = ["blco-ingest", text, "--memory", BUDGET, "--chunk-nnz", CHUNK, "--tmp", spill, "-o", container, "--quiet"]
+    job = ["blco-ingest", text, "--memory", BUDGET, "--chunk-nnz", CHUNK, "--tmp", spill, "-o", container, "--orders", 1,
+           "--quiet"]
 
     seconds = seconds_of(commands, *job)
     expected = container.read_bytes()

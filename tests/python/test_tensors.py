@@ -401,3 +401,23 @@ def test_a_file_without_names_is_named_and_words_mean_missing(tmp_path):
     assert tensor.labels == [["ann", "nobody"], ["x", "y"]]
     with pytest.raises(blco.InvalidArgument, match="`columns` names 2"):
         blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", **options | {"columns": ["user", "item"]})
+
+
+def test_copies_in_the_orders_of_modes(tmp_path):
+    coords, values = np.indices((5, 6, 7)).reshape(3, -1).T, np.arange(1.0, 211)
+    packed = blco.tensor(coords, values, mode_names=("a", "b", "c"), orders=["c", 0])
+    written = blco.ingest(coords, tmp_path / "t.blco", values=values, mode_names=("a", "b", "c"), orders="a,c")
+    packed.save(tmp_path / "saved.blco")
+    written.save(tmp_path / "plain.blco", orders="none")
+    blco.open(tmp_path / "plain.blco").save(tmp_path / "given.blco", orders=[0, 2])
+    from_file = blco.ingest(tmp_path / "plain.blco", tmp_path / "from_file.blco", orders=("c", "a"))
+
+    assert packed.orders == written.orders == from_file.orders == (0, 2)
+    assert blco.open(tmp_path / "plain.blco").orders == ()
+    for name in ("saved.blco", "given.blco", "from_file.blco"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / "t.blco").read_bytes()
+    assert blco.tensor(coords, values, orders=1).orders == (1,)
+    with pytest.raises(blco.InvalidArgument, match="'d' is not a mode"):
+        blco.tensor(coords, values, orders=["d"])
+    with pytest.raises(blco.InvalidArgument, match="orders: 2.5 is not a whole number"):
+        blco.tensor(coords, values, orders=[2.5])

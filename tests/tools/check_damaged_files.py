@@ -131,16 +131,17 @@ def checkpoint_jobs(bin_folder, folder):
 
 
 def make_inputs(bin_folder, folder):
-    """Containers without and with a key column, a model, a container for that model, and both with labels."""
+    """Containers without and with a key column, and with copies, a model, a container for that model, and both with labels."""
     run = runner(bin_folder, folder)
     run("blco-gen", "--shape", "60x50x40", "--nnz", "900", "--chunk-nnz", "300", "--seed", "3", "-o", "three.blco")
     run("blco-gen", "--shape", "x".join(["20"] * 14), "--nnz", "200", "--counts", "--compression", "fast", "-o", "keys.blco")
     run("blco-cpd", "three.blco", "--rank", "3", "--sweeps", "2", "--threads", "1", "-o", "model.h5")
+    run("blco-ingest", "three.blco", "--orders", "0,2", "-o", "copies.blco")
     rows = [f"user {i % 37},item {i * i % 23},{i % 5 + 1}" for i in range(300)]
     (folder / "table.csv").write_text("\n".join(["user,item,count", *rows]) + "\n", encoding="utf-8")
     run("blco-ingest", "table.csv", "--modes", "user,item", "--value", "count", "-o", "labels.blco")
     run("blco-cpd", "labels.blco", "--rank", "2", "--sweeps", "2", "--threads", "1", "-o", "labels.h5")
-    names = ("three.blco", "keys.blco", "model.h5", "labels.blco", "labels.h5")
+    names = ("copies.blco", "three.blco", "keys.blco", "model.h5", "labels.blco", "labels.h5")
     return {name: (folder / name).read_bytes() for name in names}
 
 
@@ -171,6 +172,9 @@ def main():
         # Factors of a model that another tool has written have no checksum: their numbers are taken as they are.
         failures += job("model without trailer", bare["model.h5"], ["blco-info", "input"], False).check(counts(200, 100), seed)
         export = ["blco-export", "input", "-o", "-", "--format", "csv"]
+        of_copy = [*export, "--order-of", "2"]
+        failures += job("copies in orders of modes", whole["copies.blco"], of_copy).check(counts(300, 100), seed)
+        failures += job("copies without trailer", bare["copies.blco"], of_copy).check(counts(200, 100), seed)
         failures += job("labelled container", whole["labels.blco"], export).check(counts(150, 40), seed)
         failures += job("labelled container without trailer", bare["labels.blco"], export).check(counts(400, 100), seed)
         predict = ["blco-predict", str(folder / "labels.h5"), "input", "-o", "-", "--quiet"]

@@ -23,6 +23,7 @@ struct Arguments {
   int index_base = 1;
   std::optional<Format> format;  // none: npy of a model, tns of a tensor
   int threads = 0;
+  std::string order_of;
 };
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
@@ -46,6 +47,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        {"tsv", TextFormat::tsv}},
       "For a model: arrays of NumPy (npy, the default) or text (txt), beside the tables. For a tensor on standard "
       "output: tns (the default), csv or tsv; for a tensor in a file, its name decides");
+  line.add(
+      "--order-of", [&](const std::string& word) { arguments.order_of = word; },
+      {"MODE",
+       "For a tensor: its nonzeros in the order of this mode, a name or a number from 0, of which the container must "
+       "have a copy (blco-ingest --orders)",
+       "the natural order"});
   line.add_threads(arguments.threads);
 }
 
@@ -58,7 +65,7 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
         "out.csv.gz");
   }
   const TextOptions options{arguments.index_base, arguments.threads,
-                            std::get<TextFormat>(arguments.format.value_or(TextFormat::tns))};
+                            std::get<TextFormat>(arguments.format.value_or(TextFormat::tns)), arguments.order_of};
   const TensorFile tensor(arguments.input);
   if (arguments.output == "-") {
     if (reporter.is_json()) cli::refuse("-o - and --json both write to standard output; give one of them");
@@ -77,6 +84,7 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 // `load` gives a model of either kind.
 template <class Load>
 void export_arrays(const Arguments& arguments, const Load& load, cli::Reporter& reporter) {
+  if (!arguments.order_of.empty()) cli::refuse("--order-of applies to tensors; a model has one order");
   if (arguments.format && std::holds_alternative<TextFormat>(*arguments.format))
     cli::refuse("--format tns, csv and tsv apply to tensors; export a model as npy or txt");
   static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};

@@ -121,8 +121,31 @@ cli::Json report_json(const IngestReport& report, const std::filesystem::path& o
           {"chunks", report.chunk_count},
           {"index", column(report.index)},
           {"value", column(report.value)},
+          {"orders", cli::list_json(report.ordered_modes,
+                                    [&](const OrderedMode& mode) {
+                                      return Json{{"mode", mode.mode},
+                                                  {"copy", mode.has_copy},
+                                                  {"along", mode.along ? Json(*mode.along) : Json()},
+                                                  {"nonzeros_per_fiber", mode.nonzeros_per_fiber},
+                                                  {"rows_per_nonzero", mode.rows_per_nonzero},
+                                                  {"index", column(mode.index)},
+                                                  {"value", column(mode.value)}};
+                                    })},
           {"file_bytes", report.file_bytes},
           {"stages", cli::list_json(report.stages, stage)}};
+}
+
+std::string order_text(const OrderedMode& mode, std::uint64_t nnz) {
+  const std::string fibers =
+      mode.along ? fmt::format(", fibers along mode {} of {:.1f} nonzeros", *mode.along, mode.nonzeros_per_fiber) : "";
+  const std::string rows =
+      mode.rows_per_nonzero > 0 ? fmt::format("{:.2f} rows per nonzero", mode.rows_per_nonzero) : "";
+  if (!mode.has_copy) {
+    return fmt::format("mode {}: no copy{}", mode.mode, rows.empty() ? ", its order is the natural one" : "; " + rows);
+  }
+  return fmt::format("mode {}: {} bits per nonzero stored{}{}", mode.mode,
+                     cli::format_bits(mode.index.stored + mode.value.stored, nnz), fibers,
+                     rows.empty() ? "" : ", " + rows);
 }
 
 void print_report(cli::Reporter& reporter, const IngestReport& report, const IngestOptions& options,
@@ -156,6 +179,9 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
   }
   row("index", column_text(report.index, report.nnz));
   row("value", column_text(report.value, report.nnz));
+  for (std::size_t i = 0; i < report.ordered_modes.size(); ++i) {
+    row(i == 0 ? "orders" : "", order_text(report.ordered_modes[i], report.nnz));
+  }
   row("file",
       fmt::format("{} in {}", cli::format_bytes(report.file_bytes), cli::format_count(report.chunk_count, "chunk")));
 }
@@ -196,7 +222,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        "One or more files that together, in this order, hold one tensor. Each is text, plain or compressed with "
        "gzip or zstd: FROSTT (.tns, also extended, or with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV "
        "with a header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
-       "NumPy archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
+       "NumPy archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it). Or one "
+       "container, which gets the --orders that it lacks",
        cli::required},
       cli::Takes::words);
   line.add_path("-o,--output", arguments.output,
@@ -289,7 +316,8 @@ int main(int argc, char** argv) {
                         "  blco-ingest nips.tns.gz -o nips.blco --mode-names paper,author,word,year "
                         "--labels word=words.map.gz\n"
                         "  blco-ingest sales.csv --modes shop,when:week,price:bins=20 -o sales.blco\n"
-                        "  blco-ingest matrix.npz -o matrix.blco");
+                        "  blco-ingest matrix.npz -o matrix.blco\n"
+                        "  blco-ingest calls.blco --orders auto -o ordered.blco");
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

@@ -117,6 +117,14 @@ Json column_json(const TensorColumn& column) {
   return {{"stored_bytes", column.stored_bytes}, {"streamed_bytes", column.streamed_bytes}};
 }
 
+Json copy_json(const OrderedCopy& copy) {
+  return {{"mode", copy.mode},
+          {"along", copy.along ? Json(*copy.along) : Json()},
+          {"index", column_json(copy.index)},
+          {"high_word", column_json(copy.high_word)},
+          {"value", column_json(copy.value)}};
+}
+
 Json values_json(const ValueStatistics& values) {
   const auto bucket = [](const ValueBucket& b) {
     return Json{{"lower", b.lower}, {"upper", b.upper}, {"count", b.count}};
@@ -161,12 +169,24 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"bytes_per_nonzero", bytes_per_nonzero(summary)},
                {"index", column_json(summary.index)},
                {"high_word", column_json(summary.high_word)},
-               {"value", column_json(summary.value)}};
+               {"value", column_json(summary.value)},
+               {"orders", cli::list_json(summary.copies, copy_json)}};
   if (statistics) {
     json["values"] = values_json(statistics->values);
     json["slices"] = cli::list_json(statistics->modes, slices_json);
   }
   return json;
+}
+
+// What the order of each mode takes, where there is a copy in it.
+void print_orders(const TensorSummary& summary) {
+  if (summary.copies.empty()) return;
+  fmt::print("\n{:<12}{:>9}{:>9}{:>10}   bits per nonzero, of copies in the orders of modes\n", "", "stored", "cached",
+             "streamed");
+  for (const OrderedCopy& copy : summary.copies) {
+    print_column(fmt::format("mode {}", copy.mode).c_str(), sum(sum(copy.index, copy.high_word), copy.value),
+                 summary.nnz);
+  }
 }
 
 void print_tensor(const std::filesystem::path& path, const TensorSummary& summary,
@@ -193,6 +213,7 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   if (summary.high_word.streamed_bytes != 0) print_column("  high word", summary.high_word, summary.nnz);
   print_column("value", summary.value, summary.nnz);
   print_column("both", sum(index, summary.value), summary.nnz);
+  print_orders(summary);
   if (!statistics) return;
 
   fmt::print("\n");

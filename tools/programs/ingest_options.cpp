@@ -28,6 +28,13 @@ void add_container_options(CommandLine& line, IngestOptions& ingest) {
       "--reorder", ingest.reorder, {{"none", Reorder::none}, {"frequency", Reorder::frequency}},
       "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
       "container smaller but takes longer, and outputs have the original indices");
+  line.add(
+      "--orders", ingest.orders, parse_names,
+      {"none|auto|all|MODES",
+       "Modes that get a copy of all nonzeros in an order of their own, beside the natural order, by name or number "
+       "from 0: MODES such as user,day; all of them; or auto, those for which the order pays, by counts of the "
+       "nonzeros. A copy is about as large as the nonzeros in their natural order",
+       "none"});
   line.add("--compression",
            [&](const std::string& word) {
              std::tie(ingest.zstd_level, ingest.zstd_saving_percent) = parse_compression(word);

@@ -7,7 +7,7 @@
 
 namespace blco::cli {
 
-// Adds --tmp, --reorder, --compression and --chunk-nnz. `ingest` must outlive the parse.
+// Adds --tmp, --reorder, --orders, --compression and --chunk-nnz. `ingest` must outlive the parse.
 void add_container_options(CommandLine& line, IngestOptions& ingest);
 
 // Adds --modes, --value, --separator, --decimal, --quotes and --missing; the programs differ in two texts. `columns`

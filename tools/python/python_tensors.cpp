@@ -58,6 +58,7 @@ IngestOptions read_ingest_options(const nb::dict& dict) {
   words.take("held_out_to", options.held_out_to);
   words.take_word<bool>("devices", options.sorts_on_gpu, {{"cpu", false}, {"cuda", true}});
   words.take("compact", options.compact);
+  words.take("orders", options.orders);
   words.take_word<Reorder>("reorder", options.reorder, {{"none", Reorder::none}, {"frequency", Reorder::frequency}});
   if (words.has("duplicates")) {
     std::string policy;
@@ -160,9 +161,10 @@ NotedTensor pack_table(const nb::object& source, const nb::dict& words, nb::obje
 }
 
 void save_tensor(const Tensor& tensor, const std::filesystem::path& output, std::uint64_t memory, int threads,
-                 nb::object progress) {
+                 const std::optional<std::vector<std::string>>& orders, nb::object progress) {
   Callbacks callbacks(std::move(progress));
-  callbacks.run([&] { save(tensor, output, {.memory_bytes = memory, .threads = threads}, callbacks.progress()); });
+  const SaveOptions options{.memory_bytes = memory, .threads = threads, .orders = orders};
+  callbacks.run([&] { save(tensor, output, options, callbacks.progress()); });
 }
 
 // The coordinates as an nnz x order matrix, and the values.
@@ -204,6 +206,12 @@ void bind_tensors(nb::module_& module) {
       .def_prop_ro("shape", [](const Tensor& tensor) { return nb::tuple(nb::cast(tensor.shape())); })
       .def_prop_ro("nnz", &Tensor::nnz)
       .def_prop_ro("mode_names", [](const Tensor& tensor) { return nb::tuple(nb::cast(tensor.summary().mode_names)); })
+      .def_prop_ro("orders",
+                   [](const Tensor& tensor) {
+                     nb::list modes;
+                     for (const OrderedCopy& copy : tensor.summary().copies) modes.append(copy.mode);
+                     return nb::tuple(modes);
+                   })
       .def_prop_ro("sum_of_squares", [](const Tensor& tensor) { return tensor.summary().sum_of_squares; })
       .def_prop_ro("bytes",
                    [](const Tensor& tensor) {
@@ -234,7 +242,7 @@ void bind_tensors(nb::module_& module) {
              nb::arg("progress").none());
   module.def("pack_table", pack_table, nb::arg("source"), nb::arg("words"), nb::arg("progress").none());
   module.def("save_tensor", save_tensor, nb::arg("tensor"), nb::arg("output"), nb::arg("memory"), nb::arg("threads"),
-             nb::arg("progress").none());
+             nb::arg("orders").none(), nb::arg("progress").none());
   module.def("read_tensor", read_tensor, nb::arg("tensor"), nb::arg("memory"), nb::arg("threads"),
              nb::arg("progress").none());
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct TextOptions {
   int index_base = 1;  // smallest coordinate in the text: 0 or 1
   int threads = 0;     // 0: one per processor
   TextFormat format = TextFormat::tns;
+  // The nonzeros in the order of this mode, by its name or number from 0, of which the tensor must have a copy. Empty:
+  // in the natural order.
+  std::string order_of = {};
 };
 
 struct TextReport {
@@ -33,7 +37,7 @@ struct TextReport {
 // throws ends the export and is rethrown on the caller's thread.
 using TextSink = std::function<void(std::string_view)>;
 
-// Writes one line per nonzero, its coordinates and its value, in the order of the container. Reordered modes have their
+// Writes one line per nonzero, its coordinates and its value, in an order of the container. Reordered modes have their
 // original coordinates in the text, while the lines follow the order of the stored indices.
 // A table has a header: the mode names, and the name of the column that the values came from or "value" (with
 // underscores appended if a mode has that name). Labels replace coordinates where a mode has them; such a table,

@@ -8,6 +8,7 @@
 #include <blco/views.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,10 @@ struct IngestOptions {
   int zstd_saving_percent = 45;              // a column of a chunk is compressed if that saves so much; 0: anything
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
+  // Modes, by name or by number from 0, that get a copy of all nonzeros in an order of their own, in which passes of
+  // the mode are faster. {"all"}: every mode. {"auto"}: those for which it pays, by counts of the nonzeros alone; see
+  // OrderedMode. Empty or {"none"}: no mode. Not for held_out_to.
+  std::vector<std::string> orders = {};
   ColumnOptions columns = {};
   std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels
   // Linearises, sorts, coalesces and packs on the GPU; the container has the same bytes. If the GPU's free memory does
@@ -141,6 +146,22 @@ struct FewerBins {
   std::uint64_t made = 0;
 };
 
+// What the order of a mode makes of the nonzeros. There the mode's bits lie above all others, so that its rows follow
+// each other; and where some mode has fibers of 3 nonzeros or more in the mean, the bits of the other mode with the
+// longest ones lie below all others. Counts of large tensors are estimates from samples, within some percent.
+struct OrderedMode {
+  std::uint64_t mode = 0;
+  std::optional<std::uint64_t> along;  // the mode whose bits lie lowest
+  double nonzeros_per_fiber = 0;       // along the mode with the longest fibers, of the others
+  // Distinct rows of the other modes, added up over these, among 4096 nonzeros that follow each other, by the number of
+  // nonzeros. Counted for "auto" alone, which makes a copy where they are at most most_rows_per_nonzero.
+  double rows_per_nonzero = 0;
+  bool has_copy = false;
+  ColumnBytes index;  // of the copy
+  ColumnBytes value;
+};
+inline constexpr double most_rows_per_nonzero = 0.5;
+
 struct IngestReport {
   std::vector<std::uint64_t> shape;
   std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated tensors
@@ -153,6 +174,7 @@ struct IngestReport {
   ColumnBytes index;  // index and key columns together
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
+  std::vector<OrderedMode> ordered_modes = {};      // those that options.orders asks about, by rising mode
   std::vector<std::uint64_t> reordered_modes = {};  // modes whose new numbers differ from the old ones
   std::vector<CompactedMode> compacted_modes = {};  // likewise
   std::vector<LabelCounts> labels = {};             // by rising mode
@@ -175,6 +197,7 @@ struct IngestReport {
 //   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
 //   lists "mode0", "mode1", ... There may be a "shape".
+// - a single BLCO container: its chunks, names and labels stay, and it gets the copies that `orders` asks for.
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
 // The container's bytes depend only on the input and on shape, names, labels, policy, reorder, zstd_level,
 // zstd_saving_percent and chunk_nnz, not on threads or memory.

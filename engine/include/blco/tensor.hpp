@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,15 @@ class ChunkSource;
 struct TensorColumn {
   std::uint64_t stored_bytes = 0;    // on disk
   std::uint64_t streamed_bytes = 0;  // packed, as cached in memory and read by the kernels
+};
+
+// A copy of the nonzeros in the order of a mode.
+struct OrderedCopy {
+  std::uint64_t mode = 0;
+  std::optional<std::uint64_t> along;  // the mode whose bits lie below all others, if they do
+  TensorColumn index;
+  TensorColumn high_word;
+  TensorColumn value;
 };
 
 struct TensorSummary {
@@ -36,6 +46,7 @@ struct TensorSummary {
   TensorColumn index;      // low 64 bits of the line index
   TensorColumn high_word;  // the remaining bits, if any
   TensorColumn value;
+  std::vector<OrderedCopy> copies;         // by rising mode; the columns above are those of the natural order alone
   std::vector<std::uint64_t> label_bytes;  // memory of each mode's labels, or 0; empty: no mode has labels
 };
 

@@ -70,6 +70,24 @@ inline double random_value(Values kind, std::mt19937_64& random) {
   }
 }
 
+// The same nonzeros in the order of these bits.
+inline StoredTensor in_order(const StoredTensor& from, const BitModes& bits) {
+  const TensorLayout layout(from.spec.shape, bits);
+  std::vector<std::pair<LineIndex, std::size_t>> lines;
+  for (std::size_t i = 0; i < from.coordinates.size(); ++i) {
+    lines.emplace_back(layout.linearize(from.coordinates[i]), i);
+  }
+  std::sort(lines.begin(), lines.end());
+  StoredTensor tensor{from.spec, from.info, {}, {}};
+  for (const auto& [line, i] : lines) {
+    tensor.columns.low.push_back(line.low);
+    if (layout.has_high_word()) tensor.columns.key.push_back(line.key);
+    tensor.columns.value.push_back(from.columns.value[i]);
+    tensor.coordinates.push_back(from.coordinates[i]);
+  }
+  return tensor;
+}
+
 inline StoredTensor random_tensor(const TensorSpec& spec, std::uint64_t seed = 7) {
   std::mt19937_64 random(seed);
   const TensorLayout layout(spec.shape);
@@ -117,15 +135,25 @@ inline StoredChunk store_chunk(const StoredTensor& tensor, std::uint64_t chunk) 
   return stored;
 }
 
-inline std::uint64_t write_tensor(const StoredTensor& tensor, const fs::path& path) {
+// With a copy in the order of each mode of `copies`.
+inline std::uint64_t write_tensor(const StoredTensor& tensor, const fs::path& path,
+                                  const std::vector<int>& copies = {}) {
   ContainerWriter writer(path, tensor.info);
-  for (std::uint64_t chunk = 0; chunk < tensor.info.chunk_count(); ++chunk) writer.append(store_chunk(tensor, chunk));
+  const auto append = [&](const StoredTensor& from) {
+    for (std::uint64_t chunk = 0; chunk < from.info.chunk_count(); ++chunk) writer.append(store_chunk(from, chunk));
+  };
+  append(tensor);
+  for (const int mode : copies) {
+    const BitModes bits = bit_modes_of(tensor.spec.shape, mode);
+    writer.begin_copy(static_cast<std::uint64_t>(mode), bits);
+    append(in_order(tensor, bits));
+  }
   return writer.finish(tensor.info);
 }
 
 // Exactly as large as the reader asks, so that a sanitizer detects every byte too many.
 struct ChunkBuffers {
-  ChunkBuffers(const ContainerReader& reader, std::uint64_t chunk)
+  ChunkBuffers(const ChunkSource& reader, std::uint64_t chunk)
       : buffer_bytes(reader.buffer_bytes(chunk)), scratch(reader.scratch_bytes(chunk)) {
     memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, std::max<std::size_t>(64, buffer_bytes))));
   }
@@ -172,7 +200,7 @@ inline ChunkView read_pieces(ChunkRead& read) {
   return read.finish();
 }
 
-inline void read_chunk_into(const ContainerReader& reader, std::uint64_t number, Columns& columns,
+inline void read_chunk_into(const ChunkSource& reader, std::uint64_t number, Columns& columns,
                             Reading reading = Reading::whole) {
   ChunkBuffers buffers(reader, number);
   const ChunkView chunk = reading == Reading::whole
@@ -188,7 +216,7 @@ inline void read_chunk_into(const ContainerReader& reader, std::uint64_t number,
   }
 }
 
-inline Columns read_columns(const ContainerReader& reader, Reading reading = Reading::whole) {
+inline Columns read_columns(const ChunkSource& reader, Reading reading = Reading::whole) {
   Columns columns;
   for (std::uint64_t chunk = 0; chunk < reader.info().chunk_count(); ++chunk) {
     read_chunk_into(reader, chunk, columns, reading);

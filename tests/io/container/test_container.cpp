@@ -374,5 +374,50 @@ TEST(Container, PrintsNothingAndKeepsTheHostProgramsErrorHandler) {
   EXPECT_EQ(calls, 1);
 }
 
+class ContainerCopies : public testing::TestWithParam<std::vector<std::uint64_t>> {};
+
+INSTANTIATE_TEST_SUITE_P(Container, ContainerCopies,
+                         testing::Values(std::vector<std::uint64_t>{40, 50, 60},
+                                         std::vector<std::uint64_t>{1ULL << 33, 1ULL << 32, 50}));
+
+TEST_P(ContainerCopies, AreReadInTheirOwnOrderBesideTheNaturalOne) {
+  const TemporaryFolder folder;
+  const StoredTensor tensor = random_tensor({GetParam(), 1000, 300, Values::doubles});
+  const std::uint64_t written = write_tensor(tensor, folder / "t.blco", {0, 2});
+
+  const ContainerReader reader(folder / "t.blco");
+
+  EXPECT_EQ(read_columns(reader), tensor.columns);
+  EXPECT_EQ(reader.file_bytes(), written);
+  EXPECT_EQ(reader.ordered_copy(1), nullptr);
+  for (const int mode : {0, 2}) {
+    const ChunkSource* const copy = reader.ordered_copy(static_cast<std::uint64_t>(mode));
+    ASSERT_NE(copy, nullptr);
+    const BitModes bits = bit_modes_of(GetParam(), mode);
+    EXPECT_EQ(copy->info().bit_modes, bits);
+    EXPECT_EQ(read_columns(*copy), in_order(tensor, bits).columns);
+    EXPECT_EQ(read_columns(*copy, Reading::pieces), in_order(tensor, bits).columns);
+    EXPECT_THAT(copy->upper(0), testing::ElementsAreArray(store_chunk(in_order(tensor, bits), 0).upper));
+    EXPECT_NE(copy->name().find("order of mode " + std::to_string(mode)), std::string::npos);
+  }
+}
+
+TEST(ContainerWriter, TakesCopiesThatAreSortedByTheirModeAlone) {
+  const TemporaryFolder folder;
+  const StoredTensor tensor = random_tensor({{40, 50, 60}, 10, 300, Values::counts});
+  const std::vector<std::uint64_t>& shape = tensor.spec.shape;
+  ContainerWriter writer(folder / "t.blco", tensor.info);
+  writer.append(store_chunk(tensor, 0));
+
+  for (const BitModes& bits : {natural_bit_modes(shape), bit_modes_of(shape, 1), BitModes{0, 1}}) {
+    expect_error(ErrorKind::invalid_argument, "", [&] { writer.begin_copy(0, bits); });
+  }
+  writer.begin_copy(1, bit_modes_of(shape, 1));
+  expect_error(ErrorKind::invalid_argument, "must come in the order of modes",
+               [&] { writer.begin_copy(0, bit_modes_of(shape, 0)); });
+  // The copy lacks its chunk.
+  expect_error(ErrorKind::invalid_argument, "nnz disagrees", [&] { writer.finish(tensor.info); });
+}
+
 }  // namespace
 }  // namespace blco::tests

@@ -53,9 +53,9 @@ class DamagedContainer : public testing::Test {
   // Writes another /chunks/address, with or without the checksum that goes with it.
   void overwrite_addresses(const std::function<void(ChunkTable&)>& change, bool with_checksum) const {
     ContainerMetadata changed = metadata();
-    change(changed.table);
+    change(changed.natural.table);
     std::vector<std::uint64_t> addresses;
-    for (const StoredExtents& row : changed.table.extents) {
+    for (const StoredExtents& row : changed.natural.table.extents) {
       for (const StoredExtent& extent : row) addresses.push_back(extent.address);
     }
     {
@@ -64,7 +64,7 @@ class DamagedContainer : public testing::Test {
       checked(H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, addresses.data()), place_,
               "write");
     }
-    if (with_checksum) overwrite_attribute("crc32c", metadata_crc(changed.info, changed.table));
+    if (with_checksum) overwrite_attribute("crc32c", metadata_crc(changed.natural.info, changed.natural.table));
   }
 
   void flip(std::uint64_t offset, char bits = 1) const {
@@ -110,7 +110,8 @@ class FlippedByte : private IgnoreLeaks, public DamagedContainer {};
 
 TEST_F(FlippedByte, NeverGivesWrongColumnsOrCrashes) {
   tensor_ = random_tensor({{40, 1ULL << 62, 60}, 40, 16, Values::doubles});
-  write_tensor(tensor_, path_);
+  write_tensor(tensor_, path_, {2});
+  const Columns in_order_of_mode_2 = in_order(tensor_, bit_modes_of(tensor_.spec.shape, 2)).columns;
   const std::string whole = file_contents(path_);
 
   int refused = 0;
@@ -122,6 +123,9 @@ TEST_F(FlippedByte, NeverGivesWrongColumnsOrCrashes) {
     try {
       const ContainerReader reader(path_);
       EXPECT_EQ(read_columns(reader), tensor_.columns) << "byte " << at;
+      if (reader.ordered_copy(2) != nullptr) {
+        EXPECT_EQ(read_columns(*reader.ordered_copy(2)), in_order_of_mode_2) << "byte " << at;
+      }
       EXPECT_EQ(reader.info().sum_of_squares, tensor_.info.sum_of_squares) << "byte " << at;
     } catch (const Error&) {
       ++refused;
@@ -317,6 +321,47 @@ TEST_F(MovedContainer, IsReadAfterItsChunksWereCopied) {
     EXPECT_EQ(read_columns(reader, Reading::pieces), tensor_.columns) << "from the wrong places first";
     EXPECT_EQ(read_columns(reader, Reading::pieces), tensor_.columns) << "from the right ones";
   }
+}
+
+TEST_F(MovedContainer, IsReadWithItsCopiesAfterTheChunksOfThoseWereCopied) {
+  write_tensor(tensor_, path_, {0});
+  const BitModes bits = bit_modes_of(tensor_.spec.shape, 0);
+  const fs::path moved = repacked(/*encode=*/false, 0);
+  {
+    const Hdf5Id from = own(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, place_, "open");
+    const Hdf5Id to = own(H5Fopen(moved.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, place_, "open");
+    checked(H5Ocopy(from.get(), "orders", to.get(), "orders", H5P_DEFAULT, H5P_DEFAULT), place_, "copy");
+  }
+
+  const ContainerReader reader(moved);
+
+  EXPECT_EQ(read_columns(reader), tensor_.columns);
+  ASSERT_NE(reader.ordered_copy(0), nullptr);
+  EXPECT_EQ(read_columns(*reader.ordered_copy(0)), in_order(tensor_, bits).columns);
+  EXPECT_EQ(read_columns(*reader.ordered_copy(0), Reading::pieces), in_order(tensor_, bits).columns);
+}
+
+TEST_F(DamagedContainer, RefusesACopyThatIsNotInTheOrderOfItsMode) {
+  write_tensor(tensor_, path_, {0});
+  const auto bend = [&](const BitModes& bits) {
+    const ContainerMetadata whole = metadata();
+    const Hdf5Id file = open_for_writing();
+    const Hdf5Id group = own(H5Gopen2(file.get(), "orders/0", H5P_DEFAULT), H5Gclose, place_, "open");
+    const std::uint32_t crc = metadata_crc(whole.natural.info, whole.natural.table);
+    for (const char* name : {"bits", "crc32c"}) checked(H5Adelete(group.get(), name), place_, "delete");
+    write_attribute(place_, group.get(), "bits", bits);
+    write_attribute(place_, group.get(), "crc32c", copy_crc(crc, 0, bits, whole.copies.at(0).table));
+  };
+  const std::vector<std::uint64_t>& shape = tensor_.spec.shape;
+  BitModes short_of_one = bit_modes_of(shape, 0);
+  short_of_one.pop_back();
+  for (const BitModes& bits : {bit_modes_of(shape, 1), short_of_one, BitModes(16, 9)}) {
+    bend(bits);
+    expect_error(ErrorKind::corrupt, "in the copy in the order of mode 0", [&] { ContainerReader{path_}; });
+    write_tensor(tensor_, path_, {0});
+  }
+  bend(bit_modes_of(shape, 0));
+  EXPECT_NO_THROW(ContainerReader{path_});
 }
 
 TEST_F(MovedContainer, IsReadAfterItsChunksWereEncodedAgain) {

@@ -82,6 +82,8 @@ with h5py.File('t.blco', 'r') as file:
             assert mask == chunks['filter_mask'][c, column]
 )";
 
+using Shape = std::vector<std::uint64_t>;
+
 class PrintedReader : public testing::TestWithParam<Values> {};
 
 INSTANTIATE_TEST_SUITE_P(EveryCodec, PrintedReader,
@@ -108,6 +110,27 @@ TEST_P(PrintedReader, GivesTheCoordinatesAndValuesThatWereWritten) {
     write_raw(folder / "value", tensor.columns.value);
 
     EXPECT_EQ(run_script(folder, reader + coordinate_comparison), 0) << "order " << shape.size();
+  }
+}
+
+TEST_P(PrintedReader, GivesTheCopiesInTheOrdersOfModes) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py (apt install python3-h5py)";
+  const TemporaryFolder folder;
+  const std::string reader = printed_reader("A reader of a copy in the order of a mode");
+  for (const auto& shape : {Shape{7, 300, 1, 50}, Shape{1ULL << 33, 1ULL << 32, 50}, Shape(16, 200)}) {
+    const StoredTensor tensor = random_tensor({shape, 1100, 300, GetParam(), 3});
+    const int last = shape.size() == 3 ? 2 : 3;
+    write_tensor(tensor, folder / "t.blco", {0, last});
+    for (const int mode : {0, last}) {
+      const StoredTensor expected = in_order(tensor, bit_modes_of(shape, mode));
+      std::vector<std::uint64_t> coordinates;
+      for (const auto& point : expected.coordinates) coordinates.insert(coordinates.end(), point.begin(), point.end());
+      write_raw(folder / "coordinates", coordinates);
+      write_raw(folder / "value", expected.columns.value);
+      const std::string read = "read = lambda path: read_copy(path, " + std::to_string(mode) + ")\n";
+
+      EXPECT_EQ(run_script(folder, reader + read + coordinate_comparison), 0) << "order " << shape.size();
+    }
   }
 }
 

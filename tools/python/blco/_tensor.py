@@ -16,6 +16,7 @@ from ._arrays import entries_of, refuse_other
 from ._errors import InvalidArgument, with_keywords
 from ._progress import Progress, callback_of, interrupts_of_source
 from ._words import (
+    Orders,
     Path,
     Size,
     compression_of,
@@ -24,6 +25,7 @@ from ._words import (
     labels_of,
     lengths_of,
     names_of,
+    orders_of,
     refuse_inputs,
     size_in_bytes,
     warn_of_lost,
@@ -57,6 +59,11 @@ class Tensor:
     @property
     def mode_names(self) -> tuple[str, ...]:
         return self._handle.mode_names
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The modes of which there is a copy in their own order."""
+        return self._handle.orders
 
     @property
     def labels(self) -> list[list[str] | None]:
@@ -117,9 +124,11 @@ class Tensor:
         coords, values = self.to_coo()
         return pyttb.sptensor(coords, values[:, np.newaxis], self.shape)
 
-    def save(self, path: Path, memory: Size | None = None, threads: int = 0) -> None:
-        """Writes the tensor as a container."""
-        _blco.save_tensor(self._handle, os.fspath(path), size_in_bytes(memory) or 0, whole("threads", threads), None)
+    def save(self, path: Path, memory: Size | None = None, threads: int = 0, orders: Orders | None = None) -> None:
+        """Writes the tensor as a container, with its copies in the orders of modes, or with those of `orders` instead:
+        "auto", "all", "none", or names and numbers of modes."""
+        _blco.save_tensor(self._handle, os.fspath(path), size_in_bytes(memory) or 0, whole("threads", threads),
+                          orders_of(orders), None)
 
     @property
     def _handle(self) -> _blco.Tensor:
@@ -224,6 +233,7 @@ def tensor(
     missing: str | None = None,
     duplicates: str = "sum",
     compact: bool = False,
+    orders: Orders | None = None,
     memory: Size | None = None,
     threads: int = 0,
     devices: str = "cpu",
@@ -232,7 +242,8 @@ def tensor(
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
     and their `values`, or one number for all of them; a sparse array of scipy, sparse or pyttb; or with `dense=True` an
     array of which the cells other than 0 become entries. Coordinates are read where they lie. `labels` has per mode a
-    name for each index, or None; `compact` leaves out indices without entries, and makes labels of the others.
+    name for each index, or None; `compact` leaves out indices without entries, and makes labels of the others. `orders`
+    are the modes that get a copy of all entries in an order of their own: "auto", "all", or names and numbers.
 
     Or a table that offers an Arrow C stream, such as one of pyarrow, polars, DuckDB or pandas: the columns `modes` become
     modes, whose labels are the column's texts or whole numbers, and the column `value` holds the values. Categories keep
@@ -241,7 +252,8 @@ def tensor(
     rows with nulls.
     """
     words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "devices": devices,
-             "compact": compact, "shape": lengths_of(shape), "mode_names": names_of("mode_names", mode_names)}
+             "compact": compact, "orders": orders_of(orders), "shape": lengths_of(shape),
+             "mode_names": names_of("mode_names", mode_names)}
     if is_table(coords) and not dense:
         words |= _columns(modes, value, values, labels) | {"missing": missing}
         coords = _arrow.table_of(coords, words["modes"])
@@ -281,6 +293,7 @@ def ingest(
     duplicates: str = "sum",
     reorder: str = "none",
     compact: bool = False,
+    orders: Orders | None = None,
     compression: str | None = None,
     chunk_nnz: int | None = None,
     index_base: int | None = None,
@@ -305,9 +318,8 @@ def ingest(
                "null": names_of("null", null), "columns": names_of("columns", columns)}
     of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
-             "compact": compact,
-             "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
-             "devices": devices, "tmp": tmp, "shape": lengths_of(shape),
+             "compact": compact, "orders": orders_of(orders), "hold_out": hold_out, "held_out_to": held_out_to,
+             "memory": size_in_bytes(memory), "threads": threads, "devices": devices, "tmp": tmp, "shape": lengths_of(shape),
              "mode_names": names_of("mode_names", mode_names)} | compression_of(compression)
     if files is not None and mode_names is not None:
         names = list(mode_names)

@@ -17,6 +17,7 @@ from ._errors import InvalidArgument
 
 Path = str | os.PathLike
 Size = int | str
+Orders = str | int | Sequence[str | int]
 
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "kb": 10**3, "m": 2**20, "mib": 2**20, "mb": 10**6,
           "g": 2**30, "gib": 2**30, "gb": 10**9, "t": 2**40, "tib": 2**40, "tb": 10**12}
@@ -73,6 +74,13 @@ def names_of(name: str, given: Any) -> list | None:
     if given is None or np.iterable(given):
         return None if given is None else list(given)
     raise InvalidArgument(f"{name}: {given!r} is not a list of names")
+
+
+def orders_of(given: Any) -> list | None:
+    """What `orders` asks for: a word, or modes by name or number."""
+    given = [given] if isinstance(given, (int, np.integer)) and not isinstance(given, bool) else given
+    names = names_of("orders", given)
+    return names and [name if isinstance(name, str) else str(whole("orders", name)) for name in names]
 
 
 def lengths_of(given: Any) -> list[int] | None:

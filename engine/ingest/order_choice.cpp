@@ -1,0 +1,333 @@
+// Counts fibers by a sample of their hashes, and rows in windows of nonzeros that follow each other in a mode's order.
+#include "engine/ingest/order_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <blco/tensor.hpp>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "engine/common/counter_random.hpp"
+#include "engine/tensor/frame_reader.hpp"
+
+namespace blco {
+namespace {
+
+// With fewer in the mean, adding a fiber up first takes longer than adding its nonzeros one by one.
+constexpr double least_nonzeros_per_fiber = 3;
+
+// Hashes that are kept of a set, at most: its size is then known within 3%.
+constexpr std::size_t kept_hashes = 2048;
+constexpr std::size_t window_nonzeros = 4096;
+constexpr std::size_t most_windows = 8;
+
+// Elements with the smallest hashes of a set, and so a sample of it. The limit is halved until few enough are below it;
+// where it ends depends on the set alone, not on the order or the parts in which its elements come.
+template <class Element>
+class HashSample {
+ public:
+  bool takes(std::uint64_t hash) const { return hash <= limit_; }
+  // Requires: takes(hash).
+  void add(std::uint64_t hash, const Element& element) {
+    kept_.emplace_back(hash, element);
+    if (kept_.size() >= 2 * kept_hashes) shorten();
+  }
+  void join(const HashSample& other) {
+    limit_ = std::min(limit_, other.limit_);
+    kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end());
+    shorten();
+  }
+  // Distinct elements, and an estimate of how many the set has.
+  std::span<const std::pair<std::uint64_t, Element>> elements() const { return kept_; }
+  double count() const { return static_cast<double>(kept_.size()) * (0x1p64 / (static_cast<double>(limit_) + 1)); }
+
+  static constexpr std::uint64_t max_bytes = 4 * kept_hashes * sizeof(std::pair<std::uint64_t, Element>);
+
+ private:
+  void shorten() {
+    std::ranges::sort(kept_);
+    kept_.erase(std::unique(kept_.begin(), kept_.end()), kept_.end());
+    const auto beyond = [&] {
+      return std::ranges::upper_bound(kept_, limit_, {}, &std::pair<std::uint64_t, Element>::first);
+    };
+    kept_.erase(beyond(), kept_.end());
+    while (kept_.size() > kept_hashes) {
+      limit_ /= 2;
+      kept_.erase(beyond(), kept_.end());
+    }
+  }
+
+  std::uint64_t limit_ = ~std::uint64_t{0};
+  std::vector<std::pair<std::uint64_t, Element>> kept_;
+};
+
+struct Nothing {
+  friend auto operator<=>(const Nothing&, const Nothing&) = default;
+};
+
+// What one pass over the nonzeros counts.
+struct Samples {
+  std::vector<HashSample<Nothing>> fibers;  // per mode, of those along it
+  HashSample<LineIndex> nonzeros;           // in the natural order
+
+  static std::uint64_t max_bytes(std::size_t order) {
+    return order * HashSample<Nothing>::max_bytes + HashSample<LineIndex>::max_bytes;
+  }
+};
+
+class SampleWalk {
+ public:
+  explicit SampleWalk(const TensorLayout& layout) : layout_(layout) {}
+
+  void add(const ChunkView& chunk, Samples& to) const {
+    const std::size_t order = layout_.shape().size();
+    FrameReader frames(chunk);
+    FrameColumn coordinates;
+    std::vector<FrameColumn> hashes(order);
+    for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
+      const std::size_t count = frames.entries(frame);
+      frames.read_lines(frame);
+      FrameColumn sums{};
+      for (std::size_t n = 0; n < order; ++n) {
+        frames.coordinates(layout_.view().modes[n], count, coordinates);
+        const std::uint64_t factor = scramble(n + 1) | 1;
+        for (std::size_t i = 0; i < count; ++i) {
+          hashes[n][i] = coordinates[i] * factor;
+          sums[i] += hashes[n][i];
+        }
+      }
+      for (std::size_t n = 0; n < order; ++n) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::uint64_t hash = scramble(sums[i] - hashes[n][i]);
+          if (to.fibers[n].takes(hash)) to.fibers[n].add(hash, {});
+        }
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t hash = scramble(~sums[i]);
+        if (to.nonzeros.takes(hash)) to.nonzeros.add(hash, {frames.keys[i], frames.lows[i]});
+      }
+    }
+  }
+
+ private:
+  const TensorLayout& layout_;
+};
+
+// Nonzeros that follow each other in the order of one mode, in windows that begin at lines of a sample.
+class Windows {
+ public:
+  // `sample`: lines of the nonzeros in their natural order.
+  Windows(const TensorLayout& natural, TensorLayout ordered, std::size_t mode, const HashSample<LineIndex>& sample,
+          std::uint64_t nnz)
+      : ordered_(std::move(ordered)),
+        mode_(mode),
+        count_(std::clamp<std::uint64_t>(nnz / window_nonzeros, 1, most_windows)),
+        shift_(std::max(0, static_cast<int>(std::bit_width(ordered_.shape()[mode] - 1)) - prefix_bits)) {
+    std::vector<LineIndex> lines;
+    std::vector<std::uint64_t> point(ordered_.shape().size());
+    for (const auto& [hash, line] : sample.elements()) {
+      natural.delinearize(line, point);
+      lines.push_back(ordered_.linearize(point));
+    }
+    std::ranges::sort(lines);
+    // Lines of the sample that a window spans: twice as many as its nonzeros should have, which the last of them
+    // bounds.
+    const std::size_t spanned = 1 + 2 * window_nonzeros * lines.size() / nnz;
+    for (std::size_t w = 0; w < count_; ++w) {
+      const std::size_t first = lines.size() * (2 * w + 1) / (2 * count_);
+      if (count_ > 1) windows_[w].first = lines[first];
+      if (count_ > 1 && first + spanned < lines.size()) windows_[w].last = lines[first + spanned];
+      const auto prefix = [&](LineIndex line) {
+        ordered_.delinearize(line, point);
+        return point[mode_] >> shift_;
+      };
+      const std::size_t last = windows_[w].last == no_line ? has_window_.size() - 1 : prefix(windows_[w].last);
+      std::fill(has_window_.begin() + static_cast<std::ptrdiff_t>(prefix(windows_[w].first)),
+                has_window_.begin() + static_cast<std::ptrdiff_t>(last) + 1, true);
+    }
+  }
+
+  static constexpr std::uint64_t max_bytes = 2 * window_nonzeros * most_windows * sizeof(LineIndex);
+
+  // Any thread.
+  void add(std::span<const std::uint64_t> point) {
+    if (!has_window_[point[mode_] >> shift_]) return;
+    const LineIndex line = ordered_.linearize(point);
+    std::size_t w = 0;
+    while (w < count_ && windows_[w].first <= line) ++w;
+    if (w == 0) return;
+    Window& window = windows_[w - 1];
+    // The second turns nearly all that the first lets through away without a lock.
+    if (line > window.last || upper_word(line) > window.last_word.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(mutex_);
+    window.lines.push_back(line);
+    if (window.lines.size() >= 2 * window_nonzeros) shorten(window);
+  }
+
+  // Distinct rows of all modes but that of the order, by the number of nonzeros.
+  double rows_per_nonzero() {
+    std::uint64_t rows = 0;
+    std::uint64_t nonzeros = 0;
+    std::vector<std::uint64_t> point(ordered_.shape().size());
+    for (std::size_t w = 0; w < count_; ++w) {
+      shorten(windows_[w]);
+      const std::vector<LineIndex>& lines = windows_[w].lines;
+      nonzeros += lines.size();
+      std::vector<std::vector<std::uint64_t>> columns(point.size());
+      for (const LineIndex line : lines) {
+        ordered_.delinearize(line, point);
+        for (std::size_t n = 0; n < point.size(); ++n) columns[n].push_back(point[n]);
+      }
+      for (std::size_t n = 0; n < point.size(); ++n) {
+        if (n == mode_) continue;
+        std::ranges::sort(columns[n]);
+        rows += static_cast<std::uint64_t>(std::unique(columns[n].begin(), columns[n].end()) - columns[n].begin());
+      }
+    }
+    return static_cast<double>(rows) / static_cast<double>(nonzeros);
+  }
+
+ private:
+  static constexpr LineIndex no_line{~std::uint64_t{0}, ~std::uint64_t{0}};
+  static constexpr int prefix_bits = 12;
+
+  struct Window {
+    LineIndex first;
+    LineIndex last = no_line;
+    std::atomic<std::uint64_t> last_word = ~std::uint64_t{0};  // of the last line that it will keep, an upper bound
+    std::vector<LineIndex> lines;
+  };
+
+  std::uint64_t upper_word(LineIndex line) const { return ordered_.has_high_word() ? line.key : line.low; }
+
+  void shorten(Window& window) const {
+    if (window.lines.size() <= window_nonzeros) return;
+    const auto last = window.lines.begin() + window_nonzeros - 1;
+    std::ranges::nth_element(window.lines, last);
+    window.last_word.store(upper_word(*last), std::memory_order_relaxed);
+    window.lines.resize(window_nonzeros);
+  }
+
+  TensorLayout ordered_;
+  std::size_t mode_;
+  std::size_t count_;
+  int shift_;
+  std::array<bool, std::size_t{1} << prefix_bits> has_window_{};  // by the highest bits of the mode's coordinate
+  std::array<Window, most_windows> windows_;
+  std::mutex mutex_;
+};
+
+// Calls visit(worker, chunk) for all chunks, each worker with `worker_bytes` of its own beside `fixed_bytes`.
+template <class Visit>
+void scan(const ChunkSource& natural, const ScanBudget& budget, int threads, ProgressMeter& meter, const Visit& visit) {
+  meter.begin({.name = "count", .nonzeros = natural.info().nnz});
+  scan_chunks(natural, scan_workers(natural, budget, threads), visit, meter);
+  meter.end();
+}
+
+Samples sample(const ChunkSource& natural, const TensorLayout& layout, ScanBudget budget, int threads,
+               ProgressMeter& meter) {
+  const std::size_t order = layout.shape().size();
+  budget.fixed_bytes += Samples::max_bytes(order);
+  budget.worker_bytes = Samples::max_bytes(order) + (order + 3) * sizeof(FrameColumn);
+  std::vector<Samples> of_workers(static_cast<std::size_t>(scan_workers(natural, budget, threads)));
+  for (Samples& samples : of_workers) samples.fibers.resize(order);
+  const SampleWalk walk(layout);
+  scan(natural, budget, threads, meter,
+       [&](std::size_t worker, const ChunkView& chunk) { walk.add(chunk, of_workers[worker]); });
+  Samples all = std::move(of_workers.back());
+  of_workers.pop_back();
+  of_workers.emplace_back().fibers.resize(order);  // so that it is shortened if there is no other
+  for (const Samples& samples : of_workers) {
+    for (std::size_t n = 0; n < order; ++n) all.fibers[n].join(samples.fibers[n]);
+    all.nonzeros.join(samples.nonzeros);
+  }
+  return all;
+}
+
+void count_rows(const ChunkSource& natural, const TensorLayout& layout, const Samples& samples, ScanBudget budget,
+                int threads, ProgressMeter& meter, std::vector<OrderedMode>& modes) {
+  std::vector<std::unique_ptr<Windows>> windows;
+  for (const OrderedMode& mode : modes) {
+    windows.push_back(std::make_unique<Windows>(layout,
+                                                TensorLayout(layout.shape(), bit_modes_of(layout.shape(), mode)),
+                                                mode.mode, samples.nonzeros, natural.info().nnz));
+  }
+  const std::size_t order = layout.shape().size();
+  budget.fixed_bytes += Samples::max_bytes(order) + modes.size() * Windows::max_bytes;
+  budget.worker_bytes = (order + 4) * sizeof(FrameColumn);
+  scan(natural, budget, threads, meter, [&](std::size_t, const ChunkView& chunk) {
+    FrameReader frames(chunk);
+    std::vector<FrameColumn> columns(order);
+    std::vector<std::uint64_t> point(order);
+    for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
+      const std::size_t count = frames.entries(frame);
+      frames.read_lines(frame);
+      for (std::size_t n = 0; n < order; ++n) frames.coordinates(layout.view().modes[n], count, columns[n]);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t n = 0; n < order; ++n) point[n] = columns[n][i];
+        for (const auto& of_mode : windows) of_mode->add(point);
+      }
+    }
+  });
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    modes[i].rows_per_nonzero = windows[i]->rows_per_nonzero();
+  }
+}
+
+}  // namespace
+
+OrderRequest parse_orders(const std::vector<std::string>& words, const std::vector<std::uint64_t>& shape,
+                          const std::vector<std::string>& names) {
+  OrderRequest request;
+  const auto is = [&](const char* word) { return words.size() == 1 && words[0] == word; };
+  if (words.empty() || is("none")) return request;
+  request.by_counts = is("auto");
+  if (is("auto") || is("all")) {
+    for (std::uint64_t n = 0; n < shape.size(); ++n) request.modes.push_back(n);
+    return request;
+  }
+  TensorSummary tensor;
+  tensor.shape = shape;
+  tensor.mode_names = names;
+  for (const std::string& word : words) request.modes.push_back(find_mode(tensor, word));
+  std::ranges::sort(request.modes);
+  request.modes.erase(std::ranges::unique(request.modes).begin(), request.modes.end());
+  return request;
+}
+
+BitModes bit_modes_of(const std::vector<std::uint64_t>& shape, const OrderedMode& mode) {
+  return bit_modes_of(shape, static_cast<int>(mode.mode), mode.along ? static_cast<int>(*mode.along) : -1);
+}
+
+std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,
+                                       const ScanBudget& budget, int threads, ProgressMeter& meter) {
+  const TensorLayout layout = layout_of(natural.info());
+  const Samples samples = sample(natural, layout, budget, threads, meter);
+  std::vector<OrderedMode> modes;
+  for (const std::uint64_t mode : request.modes) {
+    OrderedMode& chosen = modes.emplace_back();
+    chosen.mode = mode;
+    for (std::uint64_t other = 0; other < layout.shape().size(); ++other) {
+      if (other == mode) continue;
+      const double length = static_cast<double>(natural.info().nnz) / samples.fibers[other].count();
+      if (length <= chosen.nonzeros_per_fiber) continue;
+      chosen.nonzeros_per_fiber = length;
+      if (length >= least_nonzeros_per_fiber) chosen.along = other;
+    }
+    // Passes of the mode already read such an order.
+    chosen.has_copy = bit_modes_of(layout.shape(), chosen) != layout.bit_modes();
+  }
+  if (!request.by_counts) return modes;
+  count_rows(natural, layout, samples, budget, threads, meter, modes);
+  for (OrderedMode& mode : modes) {
+    mode.has_copy = mode.has_copy && mode.rows_per_nonzero <= most_rows_per_nonzero;
+  }
+  return modes;
+}
+
+}  // namespace blco

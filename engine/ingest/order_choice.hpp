@@ -1,0 +1,37 @@
+// Which modes get a copy of the nonzeros in an order of their own: by counts of the nonzeros alone, so that the same
+// tensor gives the same container on every machine.
+#pragma once
+
+#include <blco/ingest.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blco/layout.hpp"
+#include "engine/common/progress_meter.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
+#include "io/container/chunk_source.hpp"
+
+namespace blco {
+
+// What was asked for, as IngestOptions::orders has it.
+struct OrderRequest {
+  std::vector<std::uint64_t> modes = {};  // rising
+  bool by_counts = false;                 // of these, only where it pays
+
+  bool is_empty() const { return modes.empty(); }
+};
+
+// `names` may be shorter than the order. Throws Error{invalid_argument} for a word that names no mode.
+OrderRequest parse_orders(const std::vector<std::string>& words, const std::vector<std::uint64_t>& shape,
+                          const std::vector<std::string>& names);
+
+// Decides for each mode that is asked about. Reads all chunks once, or twice if by counts; on up to `threads` threads,
+// as many as the budget holds. Throws Error: out_of_memory, corrupt, io, cancelled.
+std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,
+                                       const ScanBudget& budget, int threads, ProgressMeter& meter);
+
+// The bits of the line indices of its copy.
+BitModes bit_modes_of(const std::vector<std::uint64_t>& shape, const OrderedMode& mode);
+
+}  // namespace blco

@@ -1,0 +1,306 @@
+// Copies in the orders of modes: their nonzeros and their order against a sort of the coordinates, what decides for
+// them against plain counts, and the same bytes whatever the way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <blco/export.hpp>
+#include <blco/memory_tensor.hpp>
+#include <blco/tensor_file.hpp>
+#include <blco/verify.hpp>
+#include <map>
+#include <set>
+
+#include "blco/payload.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
+#include "io/container/container_writer.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/io/expect_error.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/two_to.hpp"
+
+namespace blco {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+// The lines of a text, without its last, empty one.
+std::vector<std::string> lines_of(const Tensor& tensor, const std::string& order_of) {
+  std::string text;
+  export_text(tensor, TextSink([&](std::string_view piece) { text += piece; }),
+              {.index_base = 0, .order_of = order_of});
+  std::vector<std::string> lines;
+  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+  }
+  return lines;
+}
+
+Point point_of(const std::string& line, std::size_t order) {
+  std::istringstream words(line);
+  Point point(order);
+  for (std::uint64_t& coordinate : point) words >> coordinate;
+  return point;
+}
+
+// A tensor with fibers along its last mode: each point is followed by others that differ in it alone.
+CoordinateTensor with_fibers(const Shape& shape, std::size_t fibers, std::size_t nonzeros_per_fiber) {
+  CoordinateTensor tensor = random_coordinates({.shape = shape, .nnz = fibers, .seed = 5, .counts = true});
+  for (std::size_t f = 0; f < fibers; ++f) {
+    for (std::size_t i = 1; i < nonzeros_per_fiber; ++i) {
+      Point point = tensor.points[f];
+      point.back() = (point.back() + i) % shape.back();
+      tensor.points.push_back(point);
+      tensor.values.push_back(static_cast<double>(1 + i));
+    }
+  }
+  return tensor;
+}
+
+class OrderedCopies : public testing::TestWithParam<Shape> {
+ protected:
+  IngestReport ingest(const CoordinateTensor& tensor, const std::string& name, IngestOptions options) const {
+    if (options.chunk_nnz == default_chunk_nnz) options.chunk_nnz = 700;
+    return ingest_coordinates(CoordinateColumns<>(tensor).arrays(), folder_ / name, options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+const std::vector<Shape> shapes = {{97, 101},
+                                   {30, 40, 50},
+                                   {two_to(18), two_to(18), two_to(18), two_to(18)},
+                                   {two_to(33), 7, two_to(40)},
+                                   {7, 5, 8, 3, 6, 4, 2},
+                                   {1, 9, 1, 900}};
+INSTANTIATE_TEST_SUITE_P(Shapes, OrderedCopies, testing::ValuesIn(shapes));
+
+TEST_P(OrderedCopies, HaveTheNonzerosSortedByTheirMode) {
+  const CoordinateTensor tensor = with_fibers(GetParam(), 600, 4);
+  const IngestReport report = ingest(tensor, "t.blco", {.orders = {"all"}});
+  const TensorFile file(folder_ / "t.blco");
+  const std::size_t order = GetParam().size();
+
+  std::vector<std::string> natural = lines_of(file, "");
+  ASSERT_EQ(report.ordered_modes.size(), order);
+  std::size_t copies = 0;
+  for (const OrderedMode& mode : report.ordered_modes) {
+    if (!mode.has_copy) continue;
+    ++copies;
+    std::vector<std::string> lines = lines_of(file, std::to_string(mode.mode));
+    const auto row = [&](const std::string& line) { return point_of(line, order)[mode.mode]; };
+    EXPECT_TRUE(std::ranges::is_sorted(lines, {}, row)) << "mode " << mode.mode;
+    if (mode.along) {  // within a row, fibers are whole
+      std::set<Point> seen;
+      Point last;
+      for (const std::string& line : lines) {
+        Point fiber = point_of(line, order);
+        fiber[*mode.along] = 0;
+        if (fiber == last) continue;
+        EXPECT_TRUE(seen.insert(fiber).second) << line;
+        last = fiber;
+      }
+    }
+    std::ranges::sort(lines);
+    std::ranges::sort(natural);
+    EXPECT_EQ(lines, natural) << "mode " << mode.mode;
+  }
+  EXPECT_EQ(file.summary().copies.size(), copies);
+  EXPECT_GT(copies, 0);
+  EXPECT_EQ(verify(file).chunks, (copies + 1) * file.summary().chunk_count);
+}
+
+TEST_P(OrderedCopies, LeaveTheNaturalOrderAsItIs) {
+  const CoordinateTensor tensor = with_fibers(GetParam(), 600, 4);
+  ingest(tensor, "plain.blco", {});
+  ingest(tensor, "t.blco", {.orders = {"all"}});
+
+  const TensorFile plain(folder_ / "plain.blco");
+  const TensorFile file(folder_ / "t.blco");
+
+  EXPECT_EQ(lines_of(file, ""), lines_of(plain, ""));
+  EXPECT_EQ(file.summary().index.stored_bytes, plain.summary().index.stored_bytes);
+  EXPECT_EQ(file.summary().value.stored_bytes, plain.summary().value.stored_bytes);
+  EXPECT_EQ(plain.summary().copies.size(), 0);
+}
+
+TEST_P(OrderedCopies, HaveTheSameBytesWhateverTheWay) {
+  const CoordinateTensor tensor = with_fibers(GetParam(), 5000, 4);
+  const CoordinateColumns<> columns(tensor);
+  const IngestOptions options{.chunk_nnz = 3000, .orders = {"all"}};
+  ingest(tensor, "t.blco", options);
+  const std::string expected = file_contents(folder_ / "t.blco");
+
+  IngestOptions other = options;
+  other.threads = 1;
+  other.memory_bytes = std::uint64_t{12} << 20;
+  ingest(tensor, "small.blco", other);
+  save(MemoryTensor(columns.arrays(), options), folder_ / "memory.blco");
+  IngestOptions plain = options;
+  plain.orders = {};
+  ingest(tensor, "plain.blco", plain);
+  ingest_files({folder_ / "plain.blco"}, folder_ / "given.blco", {.orders = {"all"}});
+  save(TensorFile(folder_ / "t.blco"), folder_ / "kept.blco");
+  save(TensorFile(folder_ / "t.blco"), folder_ / "without.blco", {.orders = std::vector<std::string>{"none"}});
+
+  for (const char* name : {"small.blco", "memory.blco", "given.blco", "kept.blco"}) {
+    EXPECT_TRUE(file_contents(folder_ / name) == expected) << name;
+  }
+  EXPECT_TRUE(file_contents(folder_ / "without.blco") == file_contents(folder_ / "plain.blco"));
+}
+
+// Plain counts of a tensor without repeated points.
+double nonzeros_per_fiber(const std::vector<Point>& points, std::size_t along) {
+  std::set<Point> fibers;
+  for (Point point : points) {
+    point[along] = 0;
+    fibers.insert(point);
+  }
+  return static_cast<double>(points.size()) / static_cast<double>(fibers.size());
+}
+
+TEST(OrderChoice, CountsFibersAndRowsAsTheyAre) {
+  const TemporaryFolder folder;
+  const Shape shape = {40, 300, 20};
+  CoordinateTensor tensor = with_fibers(shape, 900, 6);
+  std::map<Point, double> distinct;
+  for (std::size_t i = 0; i < tensor.points.size(); ++i) distinct[tensor.points[i]] = tensor.values[i];
+  std::vector<Point> points;
+  for (const auto& [point, value] : distinct) points.push_back(point);
+  ASSERT_GT(points.size(), 4096);
+  ASSERT_LT(points.size(), 8192);
+
+  const IngestReport report =
+      ingest_coordinates(CoordinateColumns<>(tensor).arrays(), folder / "t.blco", {.orders = {"auto"}});
+
+  const TensorFile file(folder / "t.blco");
+  for (const OrderedMode& mode : report.ordered_modes) {
+    double longest = 0;
+    std::size_t along = 0;
+    for (std::size_t other = 0; other < 3; ++other) {
+      const double length = nonzeros_per_fiber(points, other);
+      if (other != mode.mode && length > longest) {
+        longest = length;
+        along = other;
+      }
+    }
+    EXPECT_DOUBLE_EQ(mode.nonzeros_per_fiber, longest) << mode.mode;
+    EXPECT_EQ(mode.along, longest >= 3 ? std::optional<std::uint64_t>(along) : std::nullopt) << mode.mode;
+    const TensorLayout layout(
+        shape, bit_modes_of(shape, static_cast<int>(mode.mode), mode.along ? static_cast<int>(*mode.along) : -1));
+    std::vector<Point> sorted = points;
+    std::ranges::sort(sorted, {}, [&](const Point& point) { return layout.linearize(point); });
+    std::size_t rows = 0;
+    for (std::size_t other = 0; other < 3; ++other) {
+      if (other == mode.mode) continue;
+      std::set<std::uint64_t> distinct_rows;
+      for (std::size_t i = 0; i < 4096; ++i) distinct_rows.insert(sorted[i][other]);
+      rows += distinct_rows.size();
+    }
+    EXPECT_DOUBLE_EQ(mode.rows_per_nonzero, static_cast<double>(rows) / 4096) << mode.mode;
+    EXPECT_EQ(mode.has_copy, mode.rows_per_nonzero <= most_rows_per_nonzero) << mode.mode;
+  }
+}
+
+TEST(OrderChoice, EstimatesLargeTensorsAlikeOnAnyNumberOfThreads) {
+  const TemporaryFolder folder;
+  const Shape shape = {300, 4000, 50};
+  const CoordinateTensor tensor = with_fibers(shape, 30000, 5);
+  IngestReport reports[2];
+  for (const int threads : {1, 3}) {
+    reports[threads / 2] = ingest_coordinates(CoordinateColumns<>(tensor).arrays(), folder / "t.blco",
+                                              {.threads = threads, .chunk_nnz = 10000, .orders = {"auto"}});
+  }
+
+  for (std::size_t n = 0; n < 3; ++n) {
+    const OrderedMode& mode = reports[0].ordered_modes[n];
+    EXPECT_EQ(mode.nonzeros_per_fiber, reports[1].ordered_modes[n].nonzeros_per_fiber);
+    EXPECT_EQ(mode.rows_per_nonzero, reports[1].ordered_modes[n].rows_per_nonzero);
+  }
+  std::set<Point> points(tensor.points.begin(), tensor.points.end());
+  const std::vector<Point> distinct(points.begin(), points.end());
+  for (std::size_t n = 0; n < 3; ++n) {
+    const double exact = std::max(nonzeros_per_fiber(distinct, (n + 1) % 3), nonzeros_per_fiber(distinct, (n + 2) % 3));
+    EXPECT_NEAR(reports[0].ordered_modes[n].nonzeros_per_fiber, exact, 0.1 * exact) << n;
+  }
+}
+
+TEST(OrderChoice, RefusesWordsThatNameNoMode) {
+  const TemporaryFolder folder;
+  const CoordinateTensor tensor = with_fibers({30, 40, 50}, 100, 2);
+  const CoordinateColumns<> columns(tensor);
+
+  expect_error(ErrorKind::invalid_argument, "'3' is not a mode", [&] {
+    ingest_coordinates(columns.arrays(), folder / "t.blco", {.orders = {"0", "3"}});
+  });
+  EXPECT_FALSE(std::filesystem::exists(folder / "t.blco"));
+  ingest_coordinates(columns.arrays(), folder / "t.blco", {.mode_names = {"a", "b", "c"}, .orders = {"c", "0", "c"}});
+  const TensorFile file(folder / "t.blco");
+  ASSERT_EQ(file.summary().copies.size(), 2);
+  EXPECT_EQ(file.summary().copies[0].mode, 0);
+  EXPECT_EQ(file.summary().copies[1].mode, 2);
+  expect_error(ErrorKind::invalid_argument, "no copy in the order of mode 1", [&] { lines_of(file, "b"); });
+  expect_error(ErrorKind::invalid_argument, "is a container already",
+               [&] { ingest_files({folder / "t.blco"}, folder / "new.blco"); });
+  expect_error(ErrorKind::invalid_argument, "does not go with a container", [&] {
+    ingest_files({folder / "t.blco"}, folder / "new.blco", {.shape = {30, 40, 60}, .orders = {"all"}});
+  });
+}
+
+TEST(OrderedCopiesOfReorderedModes, ExportOriginalIndices) {
+  const TemporaryFolder folder;
+  const CoordinateTensor tensor = with_fibers({30, 40, 50}, 500, 4);
+  const IngestOptions options{.reorder = Reorder::frequency, .chunk_nnz = 700, .orders = {"1"}};
+  ingest_coordinates(CoordinateColumns<>(tensor).arrays(), folder / "t.blco", options);
+  const TensorFile file(folder / "t.blco");
+  const MemoryTensor memory(CoordinateColumns<>(tensor).arrays(), options);
+
+  std::vector<std::string> natural = lines_of(file, "");
+  std::vector<std::string> ordered = lines_of(file, "1");
+  EXPECT_EQ(lines_of(memory, "1"), ordered);
+  EXPECT_NE(ordered, natural);
+  std::ranges::sort(natural);
+  std::ranges::sort(ordered);
+  EXPECT_EQ(ordered, natural);
+  EXPECT_EQ(verify(file).nonzeros, natural.size());
+}
+
+TEST(VerifyCopies, FindsOtherNonzerosUnderRightChecksums) {
+  const TemporaryFolder folder;
+  const CoordinateTensor tensor = with_fibers({30, 40, 50}, 100, 4);
+  ingest_coordinates(CoordinateColumns<>(tensor).arrays(), folder / "t.blco", {.orders = {"0"}});
+  const TensorFile file(folder / "t.blco");
+  const ChunkSource& natural = TensorChunks::of(file);
+  // The copy with its first value replaced.
+  ContainerWriter writer(folder / "bad.blco", natural.info());
+  const auto stored = [&](const ChunkSource& from, bool is_bent) {
+    std::vector<std::byte> scratch(from.scratch_bytes(0));
+    AlignedBuffer<std::byte> aligned(from.buffer_bytes(0));
+    const ChunkView view = from.read_chunk(0, aligned.span(), scratch);
+    StoredChunk chunk;
+    chunk.lower.assign(view.lower.begin(), view.lower.end());
+    chunk.upper.assign(view.upper.begin(), view.upper.end());
+    chunk.columns[0] = store_payload(view[Column::index], 0, 0);
+    std::vector<double> values(view.nnz + frame_entries);
+    for (std::uint64_t frame = 0; frame * frame_entries < view.nnz; ++frame) {
+      decode_value_frame(view_payload(view[Column::value]), frame, values.data() + frame * frame_entries);
+    }
+    values.resize(view.nnz);
+    if (is_bent) std::swap(*std::ranges::min_element(values), *std::ranges::max_element(values));
+    chunk.columns[2] = store_payload(encode_values(values), 0, 0);
+    return chunk;
+  };
+  writer.append(stored(natural, false));
+  writer.begin_copy(0, natural.ordered_copy(0)->info().bit_modes);
+  writer.append(stored(*natural.ordered_copy(0), true));
+  writer.finish(natural.info());
+
+  EXPECT_NO_THROW(verify(file));
+  expect_error(ErrorKind::corrupt, "order of mode 0: it has other nonzeros",
+               [&] { verify(TensorFile(folder / "bad.blco")); });
+}
+
+}  // namespace
+}  // namespace blco

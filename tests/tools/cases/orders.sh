@@ -1,0 +1,16 @@
+# Copies in the orders of modes: made at once or later, exported, verified; and what names no mode or has no copy.
+write_small_tensor small.tns
+run blco-ingest small.tns -o plain.blco --mode-names who,what,when --quiet
+run blco-ingest small.tns -o t.blco --mode-names who,what,when --orders when,0 2>/dev/null | hide_sizes
+run blco-export t.blco -o - --order-of when
+run blco-export t.blco -o - --order-of what
+blco-ingest plain.blco --orders who,2 -o given.blco --quiet && cmp given.blco t.blco && echo 'given later: the same container'
+blco-ingest t.blco --orders none -o none.blco --quiet && cmp none.blco plain.blco && echo 'taken away: the same container'
+run blco-info t.blco --verify | hide_sizes
+run blco-info t.blco | hide_sizes
+run blco-ingest small.tns -o small.blco --orders auto 2>/dev/null | hide_sizes
+run blco-ingest small.tns -o new.blco --orders nobody
+run blco-ingest plain.blco -o new.blco
+run blco-ingest plain.blco -o new.blco --orders all --reorder frequency
+run blco-ingest plain.blco -o plain.blco --orders all
+list_folder
