@@ -1,4 +1,4 @@
-// A loop of minima and maxima, compiled once per instruction set.
+// Loops over words, compiled once per instruction set.
 #include "kernels/bit_range.hpp"
 
 #include <algorithm>
@@ -41,6 +41,15 @@ BitRange range_in_vectors(std::span<const std::uint64_t> words, std::uint64_t ma
   return range;
 }
 
+BitRange box_in_vectors(std::span<const std::uint64_t> words) {
+  BitRange box{~std::uint64_t{0}, 0};
+  for (const std::uint64_t word : words) {
+    box.lower &= word;
+    box.upper |= word;
+  }
+  return box;
+}
+
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -48,10 +57,13 @@ HWY_AFTER_NAMESPACE();
 namespace blco {
 
 HWY_EXPORT(range_in_vectors);
+HWY_EXPORT(box_in_vectors);
 
 BitRange range_of_bits(std::span<const std::uint64_t> words, std::uint64_t mask) {
   return HWY_DYNAMIC_DISPATCH(range_in_vectors)(words, mask);
 }
+
+BitRange box_of_bits(std::span<const std::uint64_t> words) { return HWY_DYNAMIC_DISPATCH(box_in_vectors)(words); }
 
 }  // namespace blco
 #endif  // HWY_ONCE

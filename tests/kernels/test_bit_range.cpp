@@ -30,5 +30,21 @@ TEST(BitRange, IsThatOfAPlainLoopForEveryLength) {
   }
 }
 
+TEST(BitRange, BoxHasTheBitsOfAllWordsAndOfAny) {
+  std::mt19937_64 random(5);
+  for (std::size_t count = 0; count < 70; ++count) {
+    std::vector<std::uint64_t> words(count);
+    for (std::uint64_t& word : words) word = random() | random();
+
+    const BitRange box = box_of_bits(words);
+
+    for (int bit = 0; bit < 64; ++bit) {
+      const auto is_set = [&](std::uint64_t word) { return (word >> bit & 1) != 0; };
+      EXPECT_EQ(is_set(box.lower), std::ranges::all_of(words, is_set)) << count;
+      EXPECT_EQ(is_set(box.upper), std::ranges::any_of(words, is_set)) << count;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace blco

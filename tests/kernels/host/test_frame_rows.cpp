@@ -1,6 +1,8 @@
 // Decoded rows against TensorLayout::delinearize, for both ways of extracting bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <vector>
 
 #include "blco/bits.hpp"
@@ -24,6 +26,12 @@ std::vector<std::vector<std::uint64_t>> shapes() {
           {1500, 1025, 2000, 2048, 1100, 1200, 1300, 1900},
           std::vector<std::uint64_t>(16, 200),
           {std::uint64_t{1} << 32, std::uint64_t{1} << 32, std::uint64_t{1} << 32, std::uint64_t{1} << 32}};
+}
+
+// All its frames, as chunks are decoded that stay so.
+void decode_as_kept(const FrameDecoder& decoder, const FrameSource& source, FrameRing& ring) {
+  DecodedChunk decoded = decoder.make_decoded(source);
+  for (std::uint64_t frame = 0; frame < source.frames(); ++frame) decoder.decode_into(source, frame, ring, decoded);
 }
 
 class FrameRows : public ::testing::TestWithParam<BitExtraction> {
@@ -94,6 +102,51 @@ TEST_P(FrameRows, StayWithinTheChunksBounds) {
 
     EXPECT_THROW(decoder.decode(decoder.open(low.view()), 0, ring), Error);
     EXPECT_THROW(decoder.decode(decoder.open(high.view()), 0, ring), Error);
+  }
+}
+
+// Frames of any lines, ascending or not, that fill a box of any size, and the same with one nonzero next to the box.
+TEST_P(FrameRows, AreRefusedWhereOneLiesNextToTheBounds) {
+  std::mt19937_64 random(7);
+  for (const auto& shape :
+       {std::vector<std::uint64_t>{97, 33, 65}, {13, 4000, 3, 250}, {8192, 8000, 5000, 8191, 4097}}) {
+    const TensorLayout layout(shape);
+    const FrameDecoder decoder(layout, GetParam());
+    FrameRing ring(static_cast<int>(shape.size()));
+    for (int round = 0; round < 200; ++round) {
+      CooTensor tensor{shape, {}, std::vector<double>(1 + random() % 256, 1.0)};
+      std::vector<std::uint64_t> lower;
+      std::vector<std::uint64_t> upper;
+      for (const std::uint64_t length : shape) {
+        lower.push_back(random() % length);
+        upper.push_back(lower.back() + random() % std::min(length - lower.back(), std::uint64_t{1} << random() % 13));
+      }
+      for (std::size_t i = 0; i < tensor.nnz(); ++i) {
+        for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+          tensor.coordinates.push_back(lower[mode] + random() % (upper[mode] - lower[mode] + 1));
+        }
+      }
+      const auto encoded = [&](const CooTensor& of) {
+        EncodedChunk chunk = encode_chunk(of, 0, of.nnz(), 0);
+        chunk.lower = lower;
+        chunk.upper = upper;
+        return chunk;
+      };
+      const EncodedChunk inside = encoded(tensor);
+      EXPECT_NO_THROW(decoder.decode(decoder.open(inside.view()), 0, ring));
+      EXPECT_NO_THROW(decode_as_kept(decoder, decoder.open(inside.view()), ring));
+      for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+        for (const bool above : {false, true}) {
+          if (above ? upper[mode] + 1 == shape[mode] : lower[mode] == 0) continue;
+          CooTensor moved = tensor;
+          const std::size_t entry = random() % tensor.nnz();
+          moved.coordinates[entry * shape.size() + mode] = above ? upper[mode] + 1 : lower[mode] - 1;
+          const EncodedChunk outside = encoded(moved);
+          EXPECT_THROW(decoder.decode(decoder.open(outside.view()), 0, ring), Error);
+          EXPECT_THROW(decode_as_kept(decoder, decoder.open(outside.view()), ring), Error);
+        }
+      }
+    }
   }
 }
 
