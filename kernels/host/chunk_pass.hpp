@@ -20,6 +20,7 @@
 #include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
+#include "kernels/host/proved_chunks.hpp"
 #include "kernels/host/row_exchange.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/host/ttmc_rows.hpp"
@@ -91,13 +92,17 @@ class ChunkPass {
         [&](int mode) { output(mode).begin(layout_.mode(mode).length, strides_[static_cast<std::size_t>(mode)]); });
   }
 
-  void add(const FrameSource& source) {
+  void add(const FrameSource& given) {
+    FrameSource source = given;
+    source.rows_proved = given.rows_proved || proved_.has(given);
     for_each_mode([&](int mode) { output(mode).open_chunk(source.range[static_cast<std::size_t>(mode)], source.nnz); });
     if (request_.is_mttkrp()) {
       add_mode(source, request_.only_mode(), source.all_frames());
     } else {
       add_losses(source);
     }
+    // Every product has decoded all frames, each with the rows of all modes.
+    if (!source.rows_proved) proved_.add(source);
     for_each_mode([&](int mode) { output(mode).close_chunk(); });
   }
 
@@ -384,6 +389,7 @@ class ChunkPass {
     if (weights_.size() == 0) weights_ = AlignedBuffer<double>(most * frame_entries);
     FrameSource weighed = source;
     weighed.weights = weights_.data();
+    weighed.rows_proved = true;  // where its weights are made
     for (std::uint64_t first = 0; first < source.frames(); first += most) {
       const FrameRange frames{first, std::min(first + most, source.frames())};
       executor_.run(rings_.size(), [&](std::size_t part) {
@@ -463,6 +469,7 @@ class ChunkPass {
   TensorLayout layout_;
   int rank_;
   const FrameDecoder& decoder_;
+  ProvedChunks proved_;
   const Factors& factors_;
   Executor& executor_;
   StopPoll stop_;

@@ -219,6 +219,7 @@ void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, Fr
     const RowRange allowed = source.range[static_cast<std::size_t>(n)];
     std::uint32_t* rows = ring.rows(n) + frame % 2 * frame_entries;
     std::fill(rows + count, rows + frame_entries, allowed.lower);
+    if (source.rows_proved) continue;
     const RowRange found = HWY_DYNAMIC_DISPATCH(range_of_rows)(rows);
     if (found.lower >= allowed.lower && found.upper <= allowed.upper) continue;
     std::fill_n(rows, frame_entries, allowed.lower);
@@ -278,15 +279,14 @@ void FrameDecoder::decode_lines(const FrameSource& source, std::uint64_t frame, 
     std::copy_n(source.decoded->indices.data() + frame * frame_entries, frame_entries, lines);
   } else {
     decode_line_frame(source.index, frame, lines);
-    check_lines(source, frame, lines);
+    std::fill(lines + source.entries_of(frame), lines + frame_entries, lines[0]);
+    if (!source.rows_proved) check_lines(source, lines);
   }
   if (source.has_values()) decode_values(source, frame, values);
 }
 
 // Checks line indices without extracting rows: the bits of a mode within a line index have the same order as its rows.
-void FrameDecoder::check_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines) const {
-  const int count = source.entries_of(frame);
-  std::fill(lines + count, lines + frame_entries, lines[0]);
+void FrameDecoder::check_lines(const FrameSource& source, const std::uint64_t* lines) const {
   const std::span<const std::uint64_t> all{lines, frame_entries};
   const BitRange box = box_of_bits(all);
   for (int n = 0; n < layout_.order; ++n) {

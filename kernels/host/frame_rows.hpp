@@ -90,6 +90,7 @@ struct FrameSource {
   const DecodedChunk* decoded = nullptr;  // if set, replaces the payloads
   const double* weights = nullptr;        // if set, replaces the values, from frame `weights_frame` on
   std::uint64_t weights_frame = 0;
+  bool rows_proved = false;  // its rows are within `range`, all of them: decoders need not look
 
   bool has_values() const {
     if (weights != nullptr) return true;
@@ -141,7 +142,8 @@ class FrameDecoder {
   FrameSource open(const ChunkView& chunk) const;
 
   // Fills the ring's half (frame % 2). Entries past the end of the chunk get row source.range[n].lower and an
-  // unspecified value. Throws Error{corrupt} for a row outside its range, so every row in the ring is safe to use.
+  // unspecified value. Throws Error{corrupt} for a row outside its range, here and below unless source.rows_proved; so
+  // every row in the ring is safe to use.
   void decode(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
 
   // make_decoded allocates the arrays for the frames of `source`; decode_into fills them, once per frame, in any order,
@@ -175,7 +177,7 @@ class FrameDecoder {
   FrameBits read_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
   FrameBits bits_of(const std::uint64_t* indices, const std::uint64_t* keys) const;
   void decode_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines, double* values) const;
-  void check_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines) const;
+  void check_lines(const FrameSource& source, const std::uint64_t* lines) const;
   void write_rows(const FrameBits& bits, std::uint64_t frame, FrameRing& ring) const;
   void decode_values(const FrameSource& source, std::uint64_t frame, double* values) const;
   void check_rows(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;

@@ -123,7 +123,7 @@ class HostBackend : public Backend {
   static std::uint64_t bytes(const BackendConfig& config, int threads) {
     const std::uint64_t longest = std::ranges::max(config.layout.shape());
     const auto rank = static_cast<std::uint64_t>(config.rank);
-    // Objects, layout tables, and bookkeeping of resident chunks.
+    // Objects, layout tables, and bookkeeping of chunks.
     constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
     std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
                           DenseKernels<Sum, Factor>::bytes(config.rank, longest, config.dual_modes != 0, threads);

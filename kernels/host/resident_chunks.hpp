@@ -66,6 +66,7 @@ class ResidentChunks {
                     decoder_->decode_into(source, f, rings[part], resident.decoded);
                 });
       resident.source.index = resident.source.key = resident.source.value = {};
+      resident.source.rows_proved = true;
     }
     chunks_.push_back(std::move(resident));
     keeps_ = true;

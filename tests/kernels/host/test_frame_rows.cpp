@@ -150,6 +150,35 @@ TEST_P(FrameRows, AreRefusedWhereOneLiesNextToTheBounds) {
   }
 }
 
+TEST_P(FrameRows, PastTheEndAreSafeWhetherProvedOrNot) {
+  // The payloads have more nonzeros than the chunk, the others out of bounds.
+  for (const auto& shape : {std::vector<std::uint64_t>{64, 64, 64}, std::vector<std::uint64_t>(5, 8192)}) {
+    CooTensor tensor = random_tensor({.shape = shape, .nnz = 300, .seed = 5});
+    for (std::size_t i = 0; i < tensor.coordinates.size(); ++i) tensor.coordinates[i] = i < 270 * shape.size() ? 7 : 63;
+    EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
+    chunk.nnz = 270;
+    chunk.lower.assign(shape.size(), 5);
+    chunk.upper.assign(shape.size(), 9);
+    const FrameDecoder decoder(TensorLayout(shape), GetParam());
+    FrameRing ring(static_cast<int>(shape.size()));
+    FrameSource source = decoder.open(chunk.view());
+    for (const bool proved : {false, true}) {
+      source.rows_proved = proved;
+
+      decoder.decode(source, 1, ring);
+
+      for (std::size_t i = 0; i < frame_entries; ++i) {
+        for (int mode = 0; mode < static_cast<int>(shape.size()); ++mode) {
+          EXPECT_EQ(ring.rows(mode)[frame_entries + i], i < 14 ? 7U : 5U);
+        }
+      }
+      if (!decoder.decodes_to_lines()) continue;
+      const std::uint64_t* const lines = decoder.lines_of(source, 1, ring).indices;
+      for (std::size_t i = 1; i < frame_entries; ++i) EXPECT_EQ(lines[i], lines[0]);
+    }
+  }
+}
+
 TEST_P(FrameRows, AreRefusedFromAChunkWithoutItsColumns) {
   const std::vector<std::uint64_t> shape(9, 250);
   const auto tensor = random_tensor({.shape = shape, .nnz = 300, .seed = 4});
