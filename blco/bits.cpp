@@ -1,6 +1,8 @@
 // Chooses at run time between BMI2 and the portable bit extract and deposit.
 #include "blco/bits.hpp"
 
+#include "blco/vector_level.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -28,7 +30,7 @@ __attribute__((target("bmi2"))) std::uint64_t pdep_bmi2(std::uint64_t value, std
 
 bool has_fast_pext() {
   static const bool fast = detect_fast_pext();
-  return fast;
+  return fast && vector_level() != VectorLevel::portable;
 }
 
 std::uint64_t pext(std::uint64_t value, std::uint64_t mask) {

@@ -26,7 +26,8 @@ BLCO_HOST_DEVICE constexpr std::uint64_t pdep_portable(std::uint64_t value, std:
   return result;
 }
 
-// True where pext and pdep are single fast instructions: BMI2, but not AMD before Zen 3.
+// True where pext and pdep are single fast instructions (BMI2, but not AMD before Zen 3), unless limit_vector_level()
+// leaves only portable loops.
 bool has_fast_pext();
 
 // Use the instruction if has_fast_pext(), else the portable form; both give the same result.

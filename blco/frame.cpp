@@ -8,6 +8,7 @@
 
 #include "blco/frame_encoder.hpp"
 #include "blco/frame_loops.hpp"
+#include "blco/vector_level.hpp"
 
 namespace blco {
 namespace {
@@ -83,16 +84,6 @@ void unpack(const std::byte* packed, int width, std::uint64_t* values) {
   }
 }
 
-// Adds the high bits of the exceptions.
-void patch(const std::byte* frame, FrameShape shape, std::uint64_t* values) {
-  const auto* high = reinterpret_cast<const std::uint64_t*>(frame + high_offset(shape));
-  const auto* positions = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
-  for (int e = 0; e < shape.exceptions; ++e) {
-    const std::uint64_t bit = static_cast<std::uint64_t>(e) * static_cast<std::uint64_t>(shape.high_width);
-    values[positions[e]] |= get_bits(high, bit, shape.high_width) << shape.width;
-  }
-}
-
 static_assert(std::endian::native == std::endian::little, "payloads are little-endian and used in place");
 
 using Entries = std::array<std::uint64_t, frame_entries>;
@@ -112,11 +103,7 @@ Entries make_entries(std::span<const std::uint64_t> values, FrameCoding coding, 
 
 WidthCounts count_widths(const Entries& entries) {
   std::array<std::uint8_t, frame_entries> widths;
-  if (has_frame_avx512()) {
-    bit_widths_avx512(entries.data(), widths.data());
-  } else {
-    std::ranges::transform(entries, widths.begin(), [](std::uint64_t entry) { return std::bit_width(entry); });
-  }
+  at_vector_level(bit_widths_portable, bit_widths_avx2, bit_widths_avx512)(entries.data(), widths.data());
   // Four counters per width: neighbours often have the same width, and would wait for each other's increment.
   std::array<std::array<int, 4>, 65> counts{};
   for (std::size_t i = 0; i < widths.size(); i += 4) {
@@ -133,7 +120,7 @@ void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, s
   std::array<std::uint64_t, max_words> words;
   if (shape.own_base) words[0] = base;
   if (shape.width > 0) {
-    const auto pack = has_frame_avx512() ? pack_avx512 : pack_portable;
+    const auto pack = at_vector_level(pack_portable, pack_avx2, pack_avx512);
     pack(entries.data(), shape.width, reinterpret_cast<std::byte*>(words.data() + packed_offset(shape) / 8));
   }
   put_exceptions(entries, shape, words.data());
@@ -151,15 +138,38 @@ void pack_portable(const std::uint64_t* entries, int width, std::byte* packed) {
   }
 }
 
+void bit_widths_portable(const std::uint64_t* entries, std::uint8_t* widths) {
+  std::transform(entries, entries + frame_entries, widths, [](std::uint64_t entry) { return std::bit_width(entry); });
+}
+
+void patch_portable(const std::byte* frame, FrameShape shape, std::uint64_t* entries) {
+  const auto* high = reinterpret_cast<const std::uint64_t*>(frame + high_offset(shape));
+  const auto* positions = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
+  for (int e = 0; e < shape.exceptions; ++e) {
+    const std::uint64_t bit = static_cast<std::uint64_t>(e) * static_cast<std::uint64_t>(shape.high_width);
+    entries[positions[e]] |= get_bits(high, bit, shape.high_width) << shape.width;
+  }
+}
+
 void decode_frame_portable(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
                            std::uint64_t* values) {
   if (shape.own_base) std::memcpy(&base, frame, 8);
   unpack(frame + packed_offset(shape), shape.width, values);
-  patch(frame, shape, values);
+  patch_portable(frame, shape, values);
   if (coding == FrameCoding::plain) {
     for (int i = 0; i < frame_entries; ++i) values[i] += base;
   } else {
     for (int i = 0; i < frame_entries; ++i) values[i] = base += values[i];
+  }
+}
+
+void decode_quotients_portable(const std::byte* frame, FrameShape shape, std::uint64_t base, double power,
+                               double* values) {
+  Entries integers;
+  decode_frame_portable(frame, shape, FrameCoding::plain, base, integers.data());
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const auto value = static_cast<double>(static_cast<std::int64_t>(integers[i]));
+    values[i] = power != 1 ? value / power : value;
   }
 }
 
@@ -189,7 +199,7 @@ FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding codin
 
 void decode_frame(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
                   std::uint64_t* values) {
-  const auto decode = has_frame_avx512() ? decode_frame_avx512 : decode_frame_portable;
+  const auto decode = at_vector_level(decode_frame_portable, decode_frame_avx2, decode_frame_avx512);
   decode(frame, shape, coding, base, values);
 }
 

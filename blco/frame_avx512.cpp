@@ -156,15 +156,6 @@ BLCO_AVX512_INLINE void decode(const std::byte* frame, FrameShape shape, Result 
 
 }  // namespace
 
-bool has_frame_avx512() {
-  static const bool has = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
-  }();
-  return has;
-}
-
 // Joins fields until they have more than 32 bits. Eight of them then take `width` bytes, and each word of these has
 // bits of at most three fields.
 BLCO_AVX512 void pack_avx512(const std::uint64_t* entries, int width, std::byte* packed) {
@@ -235,7 +226,6 @@ BLCO_AVX512 void decode_quotients_avx512(const std::byte* frame, FrameShape shap
 
 namespace blco {
 
-bool has_frame_avx512() { return false; }
 void pack_avx512(const std::uint64_t*, int, std::byte*) {}
 void bit_widths_avx512(const std::uint64_t*, std::uint8_t*) {}
 void decode_frame_avx512(const std::byte*, FrameShape, FrameCoding, std::uint64_t, std::uint64_t*) {}

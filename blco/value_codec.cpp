@@ -13,6 +13,7 @@
 #include "blco/frame_loops.hpp"
 #include "blco/payload.hpp"
 #include "blco/payload_builder.hpp"
+#include "blco/vector_level.hpp"
 
 namespace blco {
 namespace {
@@ -173,15 +174,8 @@ void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double*
     case Codec::integer:
     case Codec::decimal: {
       const FrameShape shape = unpack_descriptor(payload.entry(frame).descriptor);
-      if (has_frame_avx512()) {
-        return decode_quotients_avx512(payload.frame(frame), shape, payload.base, payload.divisor, out);
-      }
-      std::array<std::uint64_t, frame_entries> integers;
-      decode_frame(payload.frame(frame), shape, FrameCoding::plain, payload.base, integers.data());
-      for (std::size_t i = 0; i < integers.size(); ++i) {
-        const auto value = static_cast<double>(static_cast<std::int64_t>(integers[i]));
-        out[i] = payload.divisor != 1 ? value / payload.divisor : value;
-      }
+      const auto decode = at_vector_level(decode_quotients_portable, decode_quotients_avx2, decode_quotients_avx512);
+      decode(payload.frame(frame), shape, payload.base, payload.divisor, out);
       break;
     }
     case Codec::f32: {

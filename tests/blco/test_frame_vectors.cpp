@@ -1,4 +1,4 @@
-// The AVX-512 loops against plain ones.
+// The loops of each vector level against plain ones.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -12,21 +12,51 @@
 #include <span>
 #include <vector>
 
+#include "blco/bits.hpp"
 #include "blco/frame.hpp"
 #include "blco/frame_loops.hpp"
+#include "blco/vector_level.hpp"
+#include "tests/blco/frame_values.hpp"
 
 namespace blco {
 namespace {
 
 using Entries = std::array<std::uint64_t, frame_entries>;
 
-class FrameAvx512 : public ::testing::Test {
+struct Loops {
+  VectorLevel level;
+  const char* name;
+  decltype(&pack_portable) pack;
+  decltype(&bit_widths_portable) bit_widths;
+  decltype(&decode_frame_portable) decode;
+  decltype(&decode_quotients_portable) decode_quotients;
+  std::size_t read_behind;     // bytes that decoding may read past a frame
+  std::size_t written_behind;  // and packing write past the fields
+};
+
+constexpr Loops portable_loops{VectorLevel::portable,
+                               "Portable",
+                               pack_portable,
+                               bit_widths_portable,
+                               decode_frame_portable,
+                               decode_quotients_portable,
+                               8,
+                               7};
+constexpr Loops avx2_loops{VectorLevel::avx2,     "Avx2", pack_avx2, bit_widths_avx2, decode_frame_avx2,
+                           decode_quotients_avx2, 8,      0};
+constexpr Loops avx512_loops{
+    VectorLevel::avx512, "Avx512", pack_avx512, bit_widths_avx512, decode_frame_avx512, decode_quotients_avx512, 0, 0};
+
+class FrameVectors : public ::testing::TestWithParam<Loops> {
  protected:
   void SetUp() override {
-    if (!has_frame_avx512()) GTEST_SKIP() << "this CPU has no AVX-512";
+    if (processor_vector_level() < GetParam().level) GTEST_SKIP() << "this CPU has no " << GetParam().name;
   }
   std::mt19937_64 random_{7};
 };
+
+INSTANTIATE_TEST_SUITE_P(Levels, FrameVectors, ::testing::Values(portable_loops, avx2_loops, avx512_loops),
+                         [](const auto& which) { return which.param.name; });
 
 // `width` bits from bit `bit` on, one by one.
 std::uint64_t field_of(const std::byte* bytes, std::size_t bit, int width) {
@@ -88,21 +118,22 @@ Entries entries_of(std::span<const std::byte> frame, FrameShape shape) {
   return entries;
 }
 
-TEST_F(FrameAvx512, DecodesEveryShapeAndReadsNoFurther) {
+TEST_P(FrameVectors, DecodesEveryShapeAndReadsNoFurther) {
   for (int width = 0; width <= 64; ++width) {
     for (const int exceptions : {0, 1, 7, 8, 9, 100, 256}) {
       if (width == 64 && exceptions > 0) continue;
       const int high_width = exceptions == 0 ? 0 : 1 + static_cast<int>(random_() % static_cast<unsigned>(64 - width));
       const FrameShape shape{width, high_width, exceptions, random_() % 2 == 0};
-      const GuardedBytes frame(frame_bytes(shape));
-      randomize(frame.bytes(), shape, random_);
+      const GuardedBytes guarded(frame_bytes(shape) + GetParam().read_behind);
+      const std::span<std::byte> frame = guarded.bytes().first(frame_bytes(shape));
+      randomize(frame, shape, random_);
       std::uint64_t base = 12345;
-      Entries sums = entries_of(frame.bytes(), shape);
+      Entries sums = entries_of(frame, shape);
       Entries plain;
       Entries running;
 
-      decode_frame_avx512(frame.data(), shape, FrameCoding::plain, base, plain.data());
-      decode_frame_avx512(frame.data(), shape, FrameCoding::differences, base, running.data());
+      GetParam().decode(frame.data(), shape, FrameCoding::plain, base, plain.data());
+      GetParam().decode(frame.data(), shape, FrameCoding::differences, base, running.data());
 
       if (shape.own_base) std::memcpy(&base, frame.data(), sizeof(base));
       std::uint64_t sum = base;
@@ -114,14 +145,15 @@ TEST_F(FrameAvx512, DecodesEveryShapeAndReadsNoFurther) {
   }
 }
 
-TEST_F(FrameAvx512, PacksTheLowBitsAtEveryWidthAndWritesNoFurther) {
+TEST_P(FrameVectors, PacksTheLowBitsAtEveryWidthAndWritesNoFurther) {
   for (int width = 1; width <= 64; ++width) {
     Entries values;
     for (std::uint64_t& value : values) value = random_();
-    const GuardedBytes guarded(static_cast<std::size_t>(width) * frame_entries / 8);
-    const std::span<const std::byte> packed = guarded.bytes();
+    const std::size_t bytes = static_cast<std::size_t>(width) * frame_entries / 8;
+    const GuardedBytes guarded(bytes + GetParam().written_behind);
+    const std::span<const std::byte> packed = guarded.bytes().first(bytes);
 
-    pack_avx512(values.data(), width, guarded.data());
+    GetParam().pack(values.data(), width, guarded.data());
 
     for (std::size_t bit = 0; bit < packed.size() * 8; ++bit) {
       const std::size_t entry = bit / static_cast<std::size_t>(width);
@@ -133,7 +165,7 @@ TEST_F(FrameAvx512, PacksTheLowBitsAtEveryWidthAndWritesNoFurther) {
 }
 
 // A file has the same bytes wherever it was written, and the same numbers wherever it is read.
-TEST_F(FrameAvx512, PacksAndDecodesAsAnyProcessorDoes) {
+TEST_P(FrameVectors, PacksAndDecodesAsAnyProcessorDoes) {
   for (int width = 1; width <= 64; ++width) {
     const FrameShape shape{width, width == 64 ? 0 : 64 - width, width == 64 ? 0 : 3 * width, width % 2 == 0};
     Entries values;
@@ -143,53 +175,105 @@ TEST_F(FrameAvx512, PacksAndDecodesAsAnyProcessorDoes) {
     std::vector<std::byte> frame(frame_bytes(shape) + 8);
     randomize(std::span(frame).first(frame_bytes(shape)), shape, random_);
 
-    pack_avx512(values.data(), width, packed.data());
+    GetParam().pack(values.data(), width, packed.data());
     pack_portable(values.data(), width, portable.data());
 
     ASSERT_EQ(packed, portable) << "width " << width;
     for (const FrameCoding coding : {FrameCoding::plain, FrameCoding::differences}) {
       Entries decoded;
       Entries expected;
-      decode_frame_avx512(frame.data(), shape, coding, 7, decoded.data());
+      GetParam().decode(frame.data(), shape, coding, 7, decoded.data());
       decode_frame_portable(frame.data(), shape, coding, 7, expected.data());
       ASSERT_EQ(decoded, expected) << "width " << width;
     }
   }
 }
 
-TEST_F(FrameAvx512, TellsTheBitWidthOfEveryEntry) {
+TEST_P(FrameVectors, TellsTheBitWidthOfEveryEntry) {
   Entries values;
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = i < 65 ? (i == 0 ? 0 : ~std::uint64_t{0} >> (64 - i)) : random_() >> i % 64;
   std::array<std::uint8_t, frame_entries> widths;
 
-  bit_widths_avx512(values.data(), widths.data());
+  GetParam().bit_widths(values.data(), widths.data());
 
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(widths[i], std::bit_width(values[i])) << values[i];
 }
 
-TEST_F(FrameAvx512, DividesToTheSameBitsAsADivision) {
+// Integers of up to `bits` bits around `middle`, of every magnitude and both signs; the ends of the range among them.
+Entries integers_around(std::int64_t middle, int bits, std::mt19937_64& random) {
+  Entries integers;
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const auto magnitude = static_cast<std::int64_t>(random() >> 11 >> (53 - bits) >> random() % 53);
+    integers[i] = static_cast<std::uint64_t>(middle + (i % 2 == 0 ? magnitude : -magnitude));
+  }
+  const auto most = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
+  integers[0] = static_cast<std::uint64_t>(middle);
+  integers[1] = static_cast<std::uint64_t>(middle + most);
+  integers[2] = static_cast<std::uint64_t>(middle - most);
+  return integers;
+}
+
+TEST_P(FrameVectors, DividesToTheSameBitsAsADivision) {
+  constexpr std::int64_t far = std::int64_t{1} << 51;
   double power = 1;
   for (int exponent = 0; exponent <= 15; ++exponent, power *= 10) {
-    for (int round = 0; round < 200; ++round) {
-      Entries integers;
-      for (std::size_t i = 0; i < integers.size(); ++i) {
-        // Of every magnitude and both signs; the ends of the range among them.
-        const auto magnitude = static_cast<std::int64_t>(random_() >> (11 + random_() % 53));
-        integers[i] = static_cast<std::uint64_t>(i % 2 == 0 ? magnitude : -magnitude);
-      }
-      integers[0] = 0;
-      integers[1] = (std::uint64_t{1} << 53) - 1;
+    for (int round = 0; round < 4 * 53; ++round) {
+      const int bits = 53 - round / 4;
+      const std::int64_t middle = round % 4 == 0 || bits > 51 ? 0
+                                  : round % 4 == 1            ? far
+                                  : round % 4 == 2            ? -far
+                                                              : -1000;
+      const Entries integers = integers_around(middle, bits, random_);
       std::vector<std::byte> frame;
       const FrameShape shape = encode_frame(integers, FrameCoding::plain, 1000, frame);
+      frame.resize(frame.size() + GetParam().read_behind);
       std::array<double, frame_entries> quotients;
 
-      decode_quotients_avx512(frame.data(), shape, 1000, power, quotients.data());
+      GetParam().decode_quotients(frame.data(), shape, 1000, power, quotients.data());
 
       for (std::size_t i = 0; i < integers.size(); ++i) {
         const double expected = static_cast<double>(static_cast<std::int64_t>(integers[i])) / power;
         ASSERT_EQ(quotients[i], expected) << static_cast<std::int64_t>(integers[i]) << " / " << power;
         ASSERT_EQ(std::signbit(quotients[i]), std::signbit(expected));
+      }
+    }
+  }
+}
+
+class VectorLevelLimit : public ::testing::Test {
+ protected:
+  void TearDown() override { limit_vector_level(VectorLevel::avx512); }
+};
+
+TEST_F(VectorLevelLimit, IsTheMostThatLoopsUse) {
+  EXPECT_EQ(vector_level(), processor_vector_level());
+  for (const VectorLevel most : {VectorLevel::avx512, VectorLevel::avx2, VectorLevel::portable}) {
+    limit_vector_level(most);
+
+    EXPECT_EQ(vector_level(), std::min(most, processor_vector_level()));
+  }
+  EXPECT_FALSE(has_fast_pext());
+}
+
+TEST_F(VectorLevelLimit, ChangesNoByteOfAFrameAndNoEntry) {
+  for (const NamedValues& named : frame_test_values()) {
+    for (const FrameCoding coding : {FrameCoding::plain, FrameCoding::differences}) {
+      for (const VectorLevel most : {VectorLevel::portable, VectorLevel::avx2, VectorLevel::avx512}) {
+        limit_vector_level(most);
+        std::vector<std::byte> bytes;
+        const FrameShape shape = encode_frame(named.values, coding, 1000, bytes);
+        limit_vector_level(VectorLevel::portable);
+        std::vector<std::byte> expected;
+        encode_frame(named.values, coding, 1000, expected);
+        ASSERT_EQ(bytes, expected) << named.name;
+
+        bytes.resize(bytes.size() + 8);
+        Entries back;
+        limit_vector_level(most);
+        decode_frame(bytes.data(), shape, coding, 1000, back.data());
+
+        for (std::size_t i = 0; i < named.values.size(); ++i) ASSERT_EQ(back[i], named.values[i]) << named.name;
       }
     }
   }
