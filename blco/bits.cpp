@@ -18,6 +18,11 @@ bool detect_fast_pext() {
   return __builtin_cpu_supports("bmi2") && !microcoded;
 }
 
+bool processor_has_fast_pext() {
+  static const bool fast = detect_fast_pext();
+  return fast;
+}
+
 __attribute__((target("bmi2"))) std::uint64_t pext_bmi2(std::uint64_t value, std::uint64_t mask) {
   return _pext_u64(value, mask);
 }
@@ -28,17 +33,14 @@ __attribute__((target("bmi2"))) std::uint64_t pdep_bmi2(std::uint64_t value, std
 
 }  // namespace
 
-bool has_fast_pext() {
-  static const bool fast = detect_fast_pext();
-  return fast && vector_level() != VectorLevel::portable;
-}
+bool has_fast_pext() { return vector_level() != VectorLevel::portable && processor_has_fast_pext(); }
 
 std::uint64_t pext(std::uint64_t value, std::uint64_t mask) {
-  return has_fast_pext() ? pext_bmi2(value, mask) : pext_portable(value, mask);
+  return processor_has_fast_pext() ? pext_bmi2(value, mask) : pext_portable(value, mask);
 }
 
 std::uint64_t pdep(std::uint64_t value, std::uint64_t mask) {
-  return has_fast_pext() ? pdep_bmi2(value, mask) : pdep_portable(value, mask);
+  return processor_has_fast_pext() ? pdep_bmi2(value, mask) : pdep_portable(value, mask);
 }
 #else
 bool has_fast_pext() { return false; }

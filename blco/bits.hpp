@@ -30,7 +30,7 @@ BLCO_HOST_DEVICE constexpr std::uint64_t pdep_portable(std::uint64_t value, std:
 // leaves only portable loops.
 bool has_fast_pext();
 
-// Use the instruction if has_fast_pext(), else the portable form; both give the same result.
+// Use the instruction where the processor's is fast, else the portable form; both give the same result.
 std::uint64_t pext(std::uint64_t value, std::uint64_t mask);
 std::uint64_t pdep(std::uint64_t value, std::uint64_t mask);
 

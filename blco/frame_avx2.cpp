@@ -204,12 +204,25 @@ BLCO_AVX2_INLINE void decode_packed(const std::byte* frame, FrameShape shape, Re
   }
 }
 
+// As patch_portable(), without a branch for each exception.
+BLCO_AVX2_INLINE void patch(const std::byte* frame, FrameShape shape, std::uint64_t* entries) {
+  if (shape.high_width > PairFields::widest) return patch_portable(frame, shape, entries);
+  const std::byte* high = frame + high_offset(shape);
+  const auto* position = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
+  const auto bits = static_cast<unsigned>(shape.high_width);
+  for (unsigned e = 0, bit = 0; e < static_cast<unsigned>(shape.exceptions); ++e, bit += bits) {
+    std::uint64_t word;
+    std::memcpy(&word, high + bit / 8, sizeof(word));
+    entries[position[e]] |= _bzhi_u64(word >> bit % 8, bits) << shape.width;
+  }
+}
+
 template <class Result, class Value>
 BLCO_AVX2_INLINE void decode(const std::byte* frame, FrameShape shape, Result result, Value* values) {
   if (shape.exceptions == 0) return decode_packed(frame, shape, result, values);
   alignas(32) std::uint64_t entries[frame_entries];
   decode_packed(frame, shape, Entries(), entries);
-  patch_portable(frame, shape, entries);
+  patch(frame, shape, entries);
   for (int at = 0; at < frame_entries; at += 8) result.put({load(entries + at), load(entries + at + 4)}, values + at);
 }
 
