@@ -1,4 +1,5 @@
-// Measures the speed of MTTKRP on a tensor, and what bounds it; and of reading the tensor from disk alone.
+// Measures the speed of MTTKRP on a tensor, and what bounds it; of reading the tensor from disk alone, and of
+// decoding alone.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -7,8 +8,10 @@
 #include <blco/tensor_file.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "blco/vector_level.hpp"
 #include "kernels/gpu_kernels.hpp"
 
 namespace blco {
@@ -101,5 +104,22 @@ struct DiskReport {
 // the ring of staging buffers; what stands in for the GPU takes no time. Readers: 1, 2, 4 and so on up to `threads`.
 // Memory: the ring, of two chunks more than there are readers. Throws Error: io, corrupt, invalid_argument.
 DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options = {});
+
+struct DecodeMeasurement {
+  std::string column;  // index, high_word or value
+  std::uint64_t payload_bytes = 0;
+  double seconds = 0;  // median of the repeats
+};
+
+struct DecodeReport {
+  VectorLevel level = VectorLevel::portable;
+  std::uint64_t nnz = 0;
+  std::vector<DecodeMeasurement> columns;  // those that the tensor stores
+};
+
+// Measures how fast one thread decodes each column from memory, at the process's vector level: frames of payloads to
+// line indices, high words and values, which nothing uses. Memory: one chunk. Throws Error: io, corrupt,
+// invalid_argument.
+DecodeReport benchmark_decode(const Tensor& tensor, int repeats = 5);
 
 }  // namespace blco

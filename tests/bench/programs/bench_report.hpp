@@ -25,6 +25,9 @@ void print_passes_json(std::span<const Run> runs);
 void print_disk(const DiskReport& report);
 void print_disk_json(const DiskReport& report);
 
+void print_decode(const DecodeReport& report);
+void print_decode_json(const DecodeReport& report);
+
 // Passes of the formats whose outputs are right, then these in order of the time of all modes, then the others.
 void print_formats(const FormatReport& report);
 cli::Json formats_json(const FormatReport& report);

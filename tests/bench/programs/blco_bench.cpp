@@ -9,6 +9,8 @@
 #include "tests/bench/measure/product_benchmark.hpp"
 #include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
+// After the headers of kernels/:
+#include "tests/vector_limit.hpp"
 
 namespace {
 
@@ -26,10 +28,12 @@ struct Arguments {
   std::optional<ConflictResolution> conflict_resolution = {};  // none: every one
   KernelVariant variant = KernelVariant::usual;
   int blocks_per_multiprocessor = 0;
-  double resident_share = 1;      // of the chunks, on the device
-  double host_share = 1;          // of the other chunks, in host memory
-  std::optional<Loss> loss = {};  // of the loss passes to measure
+  double resident_share = 1;                // of the chunks, on the device
+  double host_share = 1;                    // of the other chunks, in host memory
+  std::optional<Loss> loss = {};            // of the loss passes to measure
+  std::optional<VectorLevel> vectors = {};  // most that loops on the CPU use; none: the best
   bool disk = false;
+  bool decode = false;
   bool roofline = false;
   bool json = false;
 };
@@ -81,11 +85,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
                 {.type = "", .description = "A BLCO container from blco-ingest; may be left out with --roofline"});
-  line.add_whole(
-      "--rank", cpd.rank, 1,
-      {.type = "R",
-       .description =
-           "Columns of the factor matrices, 1 to 4096; required but for --disk, and --roofline without TENSOR"});
+  line.add_whole("--rank", cpd.rank, 1,
+                 {.type = "R",
+                  .description = "Columns of the factor matrices, 1 to 4096; required but for --disk, --decode, and "
+                                 "--roofline without TENSOR"});
   line.add("--loss", [&](const std::string& text) { arguments.loss = cli::parse_loss_name(text); },
            {.type = cli::loss_choices(),
             .description = "Also measure a loss pass, which fills the outputs of all modes, beside the MTTKRPs of all "
@@ -127,6 +130,13 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 "Measure instead how fast the container can be read, decompressed, checked and staged for a GPU, by 1, "
                 "2, 4 ... threads up to --threads: from disk, from disk past the system's cache, and from the cache; "
                 "takes --repeats too");
+  line.add_flag("--decode", arguments.decode,
+                "Measure instead how fast one thread decodes each column of the container from memory; takes --repeats "
+                "too");
+  line.add_choice<std::optional<VectorLevel>>(
+      "--vectors", arguments.vectors,
+      {{"portable", VectorLevel::portable}, {"avx2", VectorLevel::avx2}, {"avx512", VectorLevel::avx512}},
+      "Vector instructions that loops on the CPU use at most, where the processor has better ones");
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
@@ -141,8 +151,8 @@ void check(const Arguments& arguments) {
     throw Error(ErrorKind::invalid_argument, "--roofline and --disk exclude each other");
   if (arguments.tensor.empty() && (!arguments.roofline || !arguments.formats.empty()))
     throw Error(ErrorKind::invalid_argument, "TENSOR is required");
-  if (arguments.cpd.rank == 0 && !arguments.disk && !arguments.tensor.empty())
-    throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
+  if (arguments.cpd.rank == 0 && !arguments.disk && !arguments.decode && !arguments.tensor.empty())
+    throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk or --decode is given");
   if (arguments.loss && (arguments.disk || arguments.roofline || !arguments.formats.empty()))
     throw Error(ErrorKind::invalid_argument, "--loss goes without --format, --roofline and --disk");
   if (!arguments.formats.empty() && arguments.disk)
@@ -218,6 +228,11 @@ void measure_disk(const Arguments& arguments) {
   arguments.json ? bench::print_disk_json(report) : bench::print_disk(report);
 }
 
+void measure_decode(const Arguments& arguments) {
+  const DecodeReport report = benchmark_decode(TensorFile(arguments.tensor), repeats_of(arguments));
+  arguments.json ? bench::print_decode_json(report) : bench::print_decode(report);
+}
+
 FormatReport measure_formats(const Arguments& arguments) {
   FormatOptions formats;
   formats.formats = arguments.formats;
@@ -252,9 +267,8 @@ void compare(const Arguments& arguments) {
   if (arguments.roofline) {
     // Of the device that the passes took.
     const bool is_mttkrp = arguments.product == TensorProduct::mttkrp;
-    const Roofline roofline = measure_roofline(
-        {.devices = is_mttkrp ? arguments.cpd.compute.devices : Devices{"cpu"},
-         .threads = arguments.cpd.compute.threads});
+    const Roofline roofline = measure_roofline({.devices = is_mttkrp ? arguments.cpd.compute.devices : Devices{"cpu"},
+                                                .threads = arguments.cpd.compute.threads});
     json["roofline"] = bench::roofline_json(roofline, points);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);
@@ -277,12 +291,16 @@ int main(int argc, char** argv) {
       "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
       "  blco-bench calls.blco --rank 32 --format all --roofline --json\n"
       "  blco-bench calls.blco --rank 16 --product ttm --roofline\n"
-      "  blco-bench calls.blco --disk");
+      "  blco-bench calls.blco --disk\n"
+      "  blco-bench calls.blco --decode --vectors avx2");
   Arguments arguments;
   arguments.cpd.rank = 0;
   add_options(line, arguments);
+  line.excludes("--decode", {"--disk", "--roofline", "--format", "--product", "--loss"});
   return line.run(argc, argv, [&] {
     check(arguments);
+    if (arguments.vectors) limit_vectors(*arguments.vectors);
+    if (arguments.decode) return measure_decode(arguments);
     if (arguments.disk) return measure_disk(arguments);
     if (arguments.roofline || !arguments.formats.empty() || arguments.product != TensorProduct::mttkrp)
       return compare(arguments);

@@ -26,6 +26,13 @@ print(sorted(report), sorted(report["reads"][0]))
 print([read["readers"] for read in report["reads"]])
 assert report["stored_bytes"] < report["file_bytes"]
 assert all(read["seconds"] > 0 for read in report["reads"])'
+run blco-bench tensor.blco --decode --vectors portable --repeats 2 | hide_numbers
+blco-bench tensor.blco --decode --vectors avx2 --repeats 1 --json | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+print(sorted(report), sorted(report["columns"][0]), report["nonzeros"])
+assert report["vectors"] in ("portable", "avx2")
+assert all(column["seconds"] > 0 for column in report["columns"])'
 run blco-bench tensor.blco --rank 8 --repeats 0
 run blco-bench tensor.blco --rank 8 --memory 1K 2>&1 | sed -E 's/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
 run blco-bench tensor.tns --rank 8
