@@ -25,11 +25,12 @@ class ProvedChunks {
     return source.chunk < proofs_.size() && proofs_[source.chunk] == proof_of(source);
   }
 
-  // Requires: the rows of all its frames have been checked.
+  // Requires: the rows of all its frames have been checked. The first chunk with a number stays: sampled and held out
+  // entries come under the numbers of the tensor's own chunks.
   void add(const FrameSource& source) {
     if (source.chunk >= most_chunks) return;
     if (source.chunk >= proofs_.size()) proofs_.resize(source.chunk + 1);
-    proofs_[source.chunk] = proof_of(source);
+    if (proofs_[source.chunk] == Proof{}) proofs_[source.chunk] = proof_of(source);
   }
 
  private:

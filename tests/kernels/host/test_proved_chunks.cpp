@@ -238,6 +238,22 @@ TEST_P(ProvedChunksOf, AreProvedToTheirEndOnly) {
   }
 }
 
+TEST_P(ProvedChunksOf, StayWhereOthersComeUnderTheirNumber) {
+  const auto shape = proved_shapes()[0];
+  const EncodedChunk chunk = Corner(shape).chunk();
+  const EncodedChunk other = Corner(shape, 700, 2).chunk();
+  Passes passes(GetParam(), shape);
+  passes.pass(chunk);
+
+  passes.pass(other);
+
+  const std::uint64_t bit = std::uint64_t{1} << 17;
+  const EncodedChunk moved = with_moved_base(chunk, bit);
+  const EncodedChunk other_moved = with_moved_base(other, bit);
+  EXPECT_FALSE(passes.refuses(moved));
+  EXPECT_TRUE(passes.refuses(other_moved));
+}
+
 TEST_P(ProvedChunksOf, HaveNumbersBelowALimit) {
   const Corner corner(proved_shapes()[0]);
   for (const std::uint64_t number : {ProvedChunks::most_chunks - 1, ProvedChunks::most_chunks, ~std::uint64_t{0}}) {
