@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "blco/bits.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/tensor/frame_reader.hpp"
 
@@ -22,8 +23,10 @@ constexpr double least_nonzeros_per_fiber = 3;
 
 // Hashes that are kept of a set, at most: its size is then known within 3%.
 constexpr std::size_t kept_hashes = 2048;
-constexpr std::size_t window_nonzeros = 4096;
-constexpr std::size_t most_windows = 8;
+constexpr std::size_t window_nonzeros = std::size_t{1} << 16;
+constexpr std::size_t most_windows = 4;
+// With those that turn out not to belong to it.
+constexpr std::size_t most_in_window = window_nonzeros + window_nonzeros / 4;
 
 // Elements with the smallest hashes of a set, and so a sample of it. The limit is halved until few enough are below it;
 // where it ends depends on the set alone, not on the order or the parts in which its elements come.
@@ -151,7 +154,7 @@ class Windows {
     }
   }
 
-  static constexpr std::uint64_t max_bytes = 2 * window_nonzeros * most_windows * sizeof(LineIndex);
+  static constexpr std::uint64_t max_bytes = most_in_window * most_windows * sizeof(LineIndex);
 
   // Any thread.
   void add(std::span<const std::uint64_t> point) {
@@ -164,28 +167,29 @@ class Windows {
     // The second turns nearly all that the first lets through away without a lock.
     if (line > window.last || upper_word(line) > window.last_word.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex_);
+    if (window.lines.capacity() == 0) window.lines.reserve(most_in_window);
     window.lines.push_back(line);
-    if (window.lines.size() >= 2 * window_nonzeros) shorten(window);
+    if (window.lines.size() == most_in_window) shorten(window);
   }
 
-  // Distinct rows of all modes but that of the order, by the number of nonzeros.
+  // Distinct rows of all modes, by the number of nonzeros.
   double rows_per_nonzero() {
     std::uint64_t rows = 0;
     std::uint64_t nonzeros = 0;
-    std::vector<std::uint64_t> point(ordered_.shape().size());
+    std::vector<std::uint64_t> column;
     for (std::size_t w = 0; w < count_; ++w) {
       shorten(windows_[w]);
       const std::vector<LineIndex>& lines = windows_[w].lines;
       nonzeros += lines.size();
-      std::vector<std::vector<std::uint64_t>> columns(point.size());
-      for (const LineIndex line : lines) {
-        ordered_.delinearize(line, point);
-        for (std::size_t n = 0; n < point.size(); ++n) columns[n].push_back(point[n]);
-      }
-      for (std::size_t n = 0; n < point.size(); ++n) {
-        if (n == mode_) continue;
-        std::ranges::sort(columns[n]);
-        rows += static_cast<std::uint64_t>(std::unique(columns[n].begin(), columns[n].end()) - columns[n].begin());
+      for (int n = 0; n < ordered_.order(); ++n) {
+        const ModeLayout& mode = ordered_.mode(n);
+        column.clear();
+        for (const LineIndex line : lines) {
+          column.push_back(pext(line.low, mode.low_mask));
+          if (mode.high_mask != 0) column.back() |= pext(line.key, mode.high_mask) << mode.low_bits;
+        }
+        std::ranges::sort(column);
+        rows += static_cast<std::uint64_t>(std::unique(column.begin(), column.end()) - column.begin());
       }
     }
     return static_cast<double>(rows) / static_cast<double>(nonzeros);

@@ -153,14 +153,14 @@ struct OrderedMode {
   std::uint64_t mode = 0;
   std::optional<std::uint64_t> along;  // the mode whose bits lie lowest
   double nonzeros_per_fiber = 0;       // along the mode with the longest fibers, of the others
-  // Distinct rows of the other modes, added up over these, among 4096 nonzeros that follow each other, by the number of
-  // nonzeros. Counted for "auto" alone, which makes a copy where they are at most most_rows_per_nonzero.
+  // Distinct rows, added up over all modes, among 65536 nonzeros that follow each other, by the number of nonzeros.
+  // Counted for "auto" alone, which makes a copy where they are at most most_rows_per_nonzero.
   double rows_per_nonzero = 0;
   bool has_copy = false;
   ColumnBytes index;  // of the copy
   ColumnBytes value;
 };
-inline constexpr double most_rows_per_nonzero = 0.5;
+inline constexpr double most_rows_per_nonzero = 0.7;
 
 struct IngestReport {
   std::vector<std::uint64_t> shape;
