@@ -20,7 +20,6 @@
 #include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
-#include "kernels/host/proved_chunks.hpp"
 #include "kernels/host/row_exchange.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/host/ttmc_rows.hpp"
@@ -92,17 +91,14 @@ class ChunkPass {
         [&](int mode) { output(mode).begin(layout_.mode(mode).length, strides_[static_cast<std::size_t>(mode)]); });
   }
 
-  void add(const FrameSource& given) {
-    FrameSource source = given;
-    source.rows_proved = given.rows_proved || proved_.has(given);
+  // Decodes all frames, whatever the product, and so looks at the rows of all modes unless they are proved.
+  void add(const FrameSource& source) {
     for_each_mode([&](int mode) { output(mode).open_chunk(source.range[static_cast<std::size_t>(mode)], source.nnz); });
     if (request_.is_mttkrp()) {
       add_mode(source, request_.only_mode(), source.all_frames());
     } else {
       add_losses(source);
     }
-    // Every product has decoded all frames, each with the rows of all modes.
-    if (!source.rows_proved) proved_.add(source);
     for_each_mode([&](int mode) { output(mode).close_chunk(); });
   }
 
@@ -469,7 +465,6 @@ class ChunkPass {
   TensorLayout layout_;
   int rank_;
   const FrameDecoder& decoder_;
-  ProvedChunks proved_;
   const Factors& factors_;
   Executor& executor_;
   StopPoll stop_;

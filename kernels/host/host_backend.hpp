@@ -123,7 +123,7 @@ class HostBackend : public Backend {
   static std::uint64_t bytes(const BackendConfig& config, int threads) {
     const std::uint64_t longest = std::ranges::max(config.layout.shape());
     const auto rank = static_cast<std::uint64_t>(config.rank);
-    // Objects, layout tables, and bookkeeping of chunks.
+    // Objects, layout tables, and bookkeeping of resident chunks.
     constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
     std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
                           DenseKernels<Sum, Factor>::bytes(config.rank, longest, config.dual_modes != 0, threads);
@@ -202,7 +202,7 @@ class HostBackend : public Backend {
   void submit_resident(ResidentId chunk) override {
     // Terms of losses are added up in line order.
     ResidentChunks::Group* const group = adds_losses_ ? nullptr : residents_.group_of(chunk);
-    if (group == nullptr || !residents_.may_arrange(*group, pass_mode_)) return add_chunk(residents_.source(chunk));
+    if (group == nullptr || !residents_.may_arrange(*group, pass_mode_)) return add_resident(chunk);
     waiting_.push_back(chunk);
     if (waiting_.size() < group->chunks.size()) return;
     const ArrangedNonzeros* const arranged = residents_.arranged(*group, pass_mode_, waiting_, pass_.rings());
@@ -391,7 +391,12 @@ class HostBackend : public Backend {
   }
 
   void add_waiting() {
-    for (const ResidentId chunk : std::exchange(waiting_, {})) add_chunk(residents_.source(chunk));
+    for (const ResidentId chunk : std::exchange(waiting_, {})) add_resident(chunk);
+  }
+
+  void add_resident(ResidentId chunk) {
+    add_chunk(residents_.source(chunk));
+    residents_.prove(chunk);
   }
 
   void add_chunk(const FrameSource& source) {

@@ -78,6 +78,8 @@ class ResidentChunks {
   }
 
   const FrameSource& source(ResidentId chunk) const { return chunks_.at(chunk).source; }
+  // A pass has looked at all its rows, and its memory does not change.
+  void prove(ResidentId chunk) { chunks_.at(chunk).source.rows_proved = true; }
 
   // A pass of one mode begins, which may use arranged chunks.
   void count_pass(int mode) {
