@@ -31,7 +31,7 @@ struct Loops {
   decltype(&decode_frame_portable) decode;
   decltype(&decode_quotients_portable) decode_quotients;
   std::size_t read_behind;     // bytes that decoding may read past a frame
-  std::size_t written_behind;  // and packing write past the fields
+  std::size_t written_behind;  // and packing write past the fields, in whole words
 };
 
 constexpr Loops portable_loops{VectorLevel::portable,
@@ -41,7 +41,7 @@ constexpr Loops portable_loops{VectorLevel::portable,
                                decode_frame_portable,
                                decode_quotients_portable,
                                8,
-                               7};
+                               8};
 constexpr Loops avx2_loops{VectorLevel::avx2,     "Avx2", pack_avx2, bit_widths_avx2, decode_frame_avx2,
                            decode_quotients_avx2, 8,      0};
 constexpr Loops avx512_loops{
