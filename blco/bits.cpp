@@ -27,6 +27,11 @@ __attribute__((target("bmi2"))) std::uint64_t pext_bmi2(std::uint64_t value, std
   return _pext_u64(value, mask);
 }
 
+__attribute__((target("bmi2"))) void pext_each_bmi2(const std::uint64_t* words, std::size_t count, std::uint64_t mask,
+                                                    std::uint64_t* results) {
+  for (std::size_t i = 0; i < count; ++i) results[i] = _pext_u64(words[i], mask);
+}
+
 __attribute__((target("bmi2"))) std::uint64_t pdep_bmi2(std::uint64_t value, std::uint64_t mask) {
   return _pdep_u64(value, mask);
 }
@@ -42,7 +47,15 @@ std::uint64_t pext(std::uint64_t value, std::uint64_t mask) {
 std::uint64_t pdep(std::uint64_t value, std::uint64_t mask) {
   return processor_has_fast_pext() ? pdep_bmi2(value, mask) : pdep_portable(value, mask);
 }
+
+void pext_each(const std::uint64_t* words, std::size_t count, std::uint64_t mask, std::uint64_t* results) {
+  if (processor_has_fast_pext()) return pext_each_bmi2(words, count, mask, results);
+  for (std::size_t i = 0; i < count; ++i) results[i] = pext_portable(words[i], mask);
+}
 #else
+void pext_each(const std::uint64_t* words, std::size_t count, std::uint64_t mask, std::uint64_t* results) {
+  for (std::size_t i = 0; i < count; ++i) results[i] = pext_portable(words[i], mask);
+}
 bool has_fast_pext() { return false; }
 std::uint64_t pext(std::uint64_t value, std::uint64_t mask) { return pext_portable(value, mask); }
 std::uint64_t pdep(std::uint64_t value, std::uint64_t mask) { return pdep_portable(value, mask); }

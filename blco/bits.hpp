@@ -2,6 +2,7 @@
 // time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "blco/host_device.hpp"
@@ -33,5 +34,7 @@ bool has_fast_pext();
 // Use the instruction where the processor's is fast, else the portable form; both give the same result.
 std::uint64_t pext(std::uint64_t value, std::uint64_t mask);
 std::uint64_t pdep(std::uint64_t value, std::uint64_t mask);
+// pext() of `count` words.
+void pext_each(const std::uint64_t* words, std::size_t count, std::uint64_t mask, std::uint64_t* results);
 
 }  // namespace blco

@@ -24,7 +24,7 @@ constexpr double least_nonzeros_per_fiber = 3;
 // Hashes that are kept of a set, at most: its size is then known within 3%.
 constexpr std::size_t kept_hashes = 2048;
 constexpr std::size_t window_nonzeros = std::size_t{1} << 16;
-constexpr std::size_t most_windows = 4;
+constexpr std::size_t most_windows = 2;
 // With those that turn out not to belong to it.
 constexpr std::size_t most_in_window = window_nonzeros + window_nonzeros / 4;
 
@@ -120,6 +120,29 @@ class SampleWalk {
   const TensorLayout& layout_;
 };
 
+// A set of at most window_nonzeros numbers, which are at most 2^64 - 2: a table with open addressing.
+class DistinctNumbers {
+ public:
+  static constexpr std::uint64_t bytes = 2 * window_nonzeros * sizeof(std::uint64_t);
+
+  void clear() {
+    std::ranges::fill(slots_, 0);
+    count_ = 0;
+  }
+  void add(std::uint64_t number) {
+    std::size_t at = scramble(number) % slots_.size();
+    while (slots_[at] != 0 && slots_[at] != number + 1) at = (at + 1) % slots_.size();
+    if (slots_[at] != 0) return;
+    slots_[at] = number + 1;
+    ++count_;
+  }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(2 * window_nonzeros);
+  std::uint64_t count_ = 0;
+};
+
 // Nonzeros that follow each other in the order of one mode, in windows that begin at lines of a sample.
 class Windows {
  public:
@@ -156,40 +179,49 @@ class Windows {
 
   static constexpr std::uint64_t max_bytes = most_in_window * most_windows * sizeof(LineIndex);
 
-  // Any thread.
-  void add(std::span<const std::uint64_t> point) {
-    if (!has_window_[point[mode_] >> shift_]) return;
-    const LineIndex line = ordered_.linearize(point);
-    std::size_t w = 0;
-    while (w < count_ && windows_[w].first <= line) ++w;
-    if (w == 0) return;
-    Window& window = windows_[w - 1];
-    // The second turns nearly all that the first lets through away without a lock.
-    if (line > window.last || upper_word(line) > window.last_word.load(std::memory_order_relaxed)) return;
+  // Takes the nonzeros of a frame, by columns. Any thread.
+  void add(std::span<const FrameColumn> columns, std::size_t count) {
+    std::array<std::uint64_t, max_order> point;
+    std::array<std::pair<Window*, LineIndex>, frame_entries> taken;
+    std::size_t takes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!has_window_[columns[mode_][i] >> shift_]) continue;
+      for (std::size_t n = 0; n < columns.size(); ++n) point[n] = columns[n][i];
+      const LineIndex line = ordered_.linearize({point.data(), columns.size()});
+      std::size_t w = 0;
+      while (w < count_ && windows_[w].first <= line) ++w;
+      if (w == 0) continue;
+      Window& window = windows_[w - 1];
+      // The second turns nearly all away that the first lets through, without a lock.
+      if (line > window.last || upper_word(line) > window.last_word.load(std::memory_order_relaxed)) continue;
+      taken[takes++] = {&window, line};
+    }
+    if (takes == 0) return;
     const std::lock_guard lock(mutex_);
-    if (window.lines.capacity() == 0) window.lines.reserve(most_in_window);
-    window.lines.push_back(line);
-    if (window.lines.size() == most_in_window) shorten(window);
+    for (const auto& [window, line] : std::span(taken).first(takes)) {
+      if (window->lines.capacity() == 0) window->lines.reserve(most_in_window);
+      window->lines.push_back(line);
+      if (window->lines.size() == most_in_window) shorten(*window);
+    }
   }
 
   // Distinct rows of all modes, by the number of nonzeros.
   double rows_per_nonzero() {
     std::uint64_t rows = 0;
     std::uint64_t nonzeros = 0;
-    std::vector<std::uint64_t> column;
+    DistinctNumbers distinct;
     for (std::size_t w = 0; w < count_; ++w) {
       shorten(windows_[w]);
       const std::vector<LineIndex>& lines = windows_[w].lines;
       nonzeros += lines.size();
       for (int n = 0; n < ordered_.order(); ++n) {
         const ModeLayout& mode = ordered_.mode(n);
-        column.clear();
+        distinct.clear();
         for (const LineIndex line : lines) {
-          column.push_back(pext(line.low, mode.low_mask));
-          if (mode.high_mask != 0) column.back() |= pext(line.key, mode.high_mask) << mode.low_bits;
+          const std::uint64_t high = mode.high_mask == 0 ? 0 : pext(line.key, mode.high_mask) << mode.low_bits;
+          distinct.add(high | pext(line.low, mode.low_mask));
         }
-        std::ranges::sort(column);
-        rows += static_cast<std::uint64_t>(std::unique(column.begin(), column.end()) - column.begin());
+        rows += distinct.count();
       }
     }
     return static_cast<double>(rows) / static_cast<double>(nonzeros);
@@ -262,20 +294,16 @@ void count_rows(const ChunkSource& natural, const TensorLayout& layout, const Sa
                                                 mode.mode, samples.nonzeros, natural.info().nnz));
   }
   const std::size_t order = layout.shape().size();
-  budget.fixed_bytes += Samples::max_bytes(order) + modes.size() * Windows::max_bytes;
+  budget.fixed_bytes += Samples::max_bytes(order) + modes.size() * Windows::max_bytes + DistinctNumbers::bytes;
   budget.worker_bytes = (order + 4) * sizeof(FrameColumn);
   scan(natural, budget, threads, meter, [&](std::size_t, const ChunkView& chunk) {
     FrameReader frames(chunk);
     std::vector<FrameColumn> columns(order);
-    std::vector<std::uint64_t> point(order);
     for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
       const std::size_t count = frames.entries(frame);
       frames.read_lines(frame);
       for (std::size_t n = 0; n < order; ++n) frames.coordinates(layout.view().modes[n], count, columns[n]);
-      for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t n = 0; n < order; ++n) point[n] = columns[n][i];
-        for (const auto& of_mode : windows) of_mode->add(point);
-      }
+      for (const auto& of_mode : windows) of_mode->add(columns, count);
     }
   });
   for (std::size_t i = 0; i < modes.size(); ++i) {

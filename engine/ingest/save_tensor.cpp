@@ -151,8 +151,8 @@ IngestReport give_orders(const std::filesystem::path& input, const std::filesyst
                          const IngestOptions& options, const ProgressCallback& progress) {
   const IngestOptions defaults;
   if (options.orders.empty()) {
-    refuse(input.string() + " is a container already; give " + option_name("orders") +
-           " to make one with copies in the orders of modes of it");
+    refuse(input.string() + ": it is a BLCO container already; use it as it is, give " + option_name("orders") +
+           " to make another with copies in the orders of modes, or convert it to text with blco-export");
   }
   for (const auto& [option, is_given] :
        {std::pair{"columns.modes", !options.columns.modes.empty()}, std::pair{"shape", !options.shape.empty()},

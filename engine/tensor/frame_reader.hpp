@@ -38,9 +38,11 @@ class FrameReader {
   }
   // Computes one mode's coordinates from the lines read last.
   void coordinates(const ModeLayout& mode, std::size_t entries, FrameColumn& out) const {
-    for (std::size_t i = 0; i < entries; ++i) out[i] = pext(lows[i], mode.low_mask);
+    pext_each(lows.data(), entries, mode.low_mask, out.data());
     if (mode.high_mask == 0) return;
-    for (std::size_t i = 0; i < entries; ++i) out[i] |= pext(keys[i], mode.high_mask) << mode.low_bits;
+    FrameColumn high;
+    pext_each(keys.data(), entries, mode.high_mask, high.data());
+    for (std::size_t i = 0; i < entries; ++i) out[i] |= high[i] << mode.low_bits;
   }
 
   FrameColumn lows{};

@@ -32,8 +32,8 @@ void add_container_options(CommandLine& line, IngestOptions& ingest) {
       "--orders", ingest.orders, parse_names,
       {"none|auto|all|MODES",
        "Modes that get a copy of all nonzeros in an order of their own, beside the natural order, by name or number "
-       "from 0: MODES such as user,day; all of them; or auto, those for which the order pays, by counts of the "
-       "nonzeros. A copy is about as large as the nonzeros in their natural order",
+       "from 0: MODES such as user,day; all of them; or auto, those for which the order promises to pay, by counts of "
+       "the nonzeros. A copy is about as large as the natural order. No fit reads copies yet",
        "none"});
   line.add("--compression",
            [&](const std::string& word) {

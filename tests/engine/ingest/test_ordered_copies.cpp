@@ -254,7 +254,7 @@ TEST(OrderChoice, RefusesWordsThatNameNoMode) {
   EXPECT_EQ(file.summary().copies[0].mode, 0);
   EXPECT_EQ(file.summary().copies[1].mode, 2);
   expect_error(ErrorKind::invalid_argument, "no copy in the order of mode 1", [&] { lines_of(file, "b"); });
-  expect_error(ErrorKind::invalid_argument, "is a container already",
+  expect_error(ErrorKind::invalid_argument, "it is a BLCO container already",
                [&] { ingest_files({folder / "t.blco"}, folder / "new.blco"); });
   expect_error(ErrorKind::invalid_argument, "does not go with a container", [&] {
     ingest_files({folder / "t.blco"}, folder / "new.blco", {.shape = {30, 40, 60}, .orders = {"all"}});
