@@ -325,9 +325,10 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   setup.folder = spill_folder(options.temporary_directory, file);
   setup.mark = file.target().filename().string();
   setup.device = device.get();
-  ExternalSort sort(setup, options.duplicates, executor, meter);
-  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
-  const std::vector<std::string> empty_modes = notes_on_empty_modes(*sorted, options, sort.entry_count());
+  auto sort = std::make_unique<ExternalSort>(setup, options.duplicates, executor, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, *sort, executor, meter);
+  const std::uint64_t entries = sort->entry_count();
+  const std::vector<std::string> empty_modes = notes_on_empty_modes(*sorted, options, entries);
   const Compression compression{options.zstd_level, options.zstd_saving_percent};
   std::uint64_t held_out_nnz = 0;
   std::function<void()> write_held_out = [] {};
@@ -344,12 +345,14 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   setup.budget.key_bytes = memory_bytes(sorted->labels);
   const auto write_others = [&](ContainerWriter& writer, const ContainerInfo& info, IngestReport& report) {
     write_held_out();
-    sorted->source.reset();  // its memory is free for the copies
+    // Their memory is free for the copies.
+    sorted->source.reset();
+    sort.reset();
     report.ordered_modes = write_copies(writer, info, sorted->orders, {setup, compression, executor, meter});
   };
-  IngestReport report = encode_container(sorted->input(sort.entry_count(), options.duplicates), sorted->plan,
-                                         compression, std::move(file), executor, meter, write_others);
-  report.entries_read = sort.entry_count();
+  IngestReport report = encode_container(sorted->input(entries, options.duplicates), sorted->plan, compression,
+                                         std::move(file), executor, meter, write_others);
+  report.entries_read = entries;
   report.held_out_nnz = held_out_nnz;
   report.unknown_rows = reader.unknown_rows();
   report.input_format = reader.format();

@@ -161,6 +161,7 @@ IngestReport give_orders(const std::filesystem::path& input, const std::filesyst
         std::pair{"duplicates", options.duplicates != defaults.duplicates}, std::pair{"compact", options.compact},
         std::pair{"reorder", options.reorder != defaults.reorder}, std::pair{"hold_out", options.hold_out != 0},
         std::pair{"skip_lines", options.skip_lines != 0},
+        std::pair{"index_base", options.index_base != defaults.index_base},
         std::pair{"chunk_nnz", options.chunk_nnz != defaults.chunk_nnz},
         std::pair{"sorts_on_gpu", options.sorts_on_gpu}}) {
     if (!is_given) continue;
