@@ -41,6 +41,7 @@ namespace blco {
 namespace {
 
 constexpr std::size_t max_name_bytes = 4096;
+
 std::string count_of(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -55,9 +56,8 @@ std::vector<std::string> decide_mode_names(std::size_t order, const IngestOption
     return names;
   }
   if (options.mode_names.size() != order) {
-    throw Error(ErrorKind::invalid_argument,
-                "the tensor has " + count_of(order, "mode") + ", but " + option_name("mode_names") + " has " +
-                    count_of(options.mode_names.size(), "name") + "; give one name per mode");
+    refuse("the tensor has " + count_of(order, "mode") + ", but " + option_name("mode_names") + " has " +
+           count_of(options.mode_names.size(), "name") + "; give one name per mode");
   }
   for (std::size_t n = 0; n < order; ++n) {
     const auto earlier = std::span(options.mode_names).first(n);
@@ -80,8 +80,7 @@ std::string kept_value_name(const std::vector<std::string>& mode_names, const In
 
 void check_options(const IngestOptions& options) {
   if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
-    throw Error(ErrorKind::invalid_argument,
-                option_name("chunk_nnz") + " must be from 1 to " + std::to_string(max_chunk_nnz));
+    refuse(option_name("chunk_nnz") + " must be from 1 to " + std::to_string(max_chunk_nnz));
   }
   check_compression({options.zstd_level, options.zstd_saving_percent});
   if ((options.hold_out != 0) == options.held_out_to.empty()) {
@@ -103,9 +102,12 @@ void check_options(const IngestOptions& options) {
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
   }
+  if (!options.mode_names.empty()) {
+    parse_orders(options.orders, std::vector<std::uint64_t>(options.mode_names.size(), 1), options.mode_names);
+  }
   if (options.columns.value.size() > max_name_bytes) {
-    throw Error(ErrorKind::invalid_argument, "the name of " + option_name("columns.value") + " is longer than " +
-                                                 std::to_string(max_name_bytes) + " bytes; shorten it");
+    refuse("the name of " + option_name("columns.value") + " is longer than " + std::to_string(max_name_bytes) +
+           " bytes; shorten it");
   }
   // A mode's name that comes from its column is no longer than what asks for it.
   for (const auto& names : {options.columns.modes, options.mode_names}) {
@@ -123,9 +125,8 @@ void check_options(const IngestOptions& options) {
 void check_order(std::size_t order, const IngestOptions& options, const std::string& input) {
   static_cast<void>(decide_mode_names(order, options));
   if (options.shape.empty() || options.shape.size() == order) return;
-  throw Error(ErrorKind::invalid_argument, input + " has " + count_of(order, "mode") + ", but " + option_name("shape") +
-                                               " has " + count_of(options.shape.size(), "length") +
-                                               "; give one length per mode");
+  refuse(input + " has " + count_of(order, "mode") + ", but " + option_name("shape") + " has " +
+         count_of(options.shape.size(), "length") + "; give one length per mode");
 }
 
 void check_coordinates(const CoordinateBatch& batch, const IngestOptions& options, const std::string& input) {
@@ -133,10 +134,9 @@ void check_coordinates(const CoordinateBatch& batch, const IngestOptions& option
   for (std::size_t n = 0; n < batch.upper.size(); ++n) {
     if (batch.upper[n] < options.shape[n]) continue;
     const std::uint64_t largest = batch.upper[n] + static_cast<std::uint64_t>(options.index_base);
-    throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
-                                                 std::to_string(n) + ", beyond its length of " +
-                                                 std::to_string(options.shape[n]) + " in " + option_name("shape") +
-                                                 "; give a larger length");
+    refuse(input + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
+           ", beyond its length of " + std::to_string(options.shape[n]) + " in " + option_name("shape") +
+           "; give a larger length");
   }
 }
 
@@ -185,8 +185,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
       skipped += (skipped.empty() ? ", but " : ", and ") + count_of(reader.unknown_rows(), "row") + " with keys that " +
                  option_name("columns.labels_from") + " does not have";
     }
-    throw Error(ErrorKind::invalid_argument,
-                reader.name() + " has no nonzeros" + skipped + "; a tensor requires at least one");
+    refuse(reader.name() + " has no nonzeros" + skipped + "; a tensor requires at least one");
   }
 }
 
@@ -200,10 +199,9 @@ std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent
   for (std::size_t n = 0; n < extent.size(); ++n) {
     if (extent[n] <= shape[n] || final_ones.has(n)) continue;
     const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
-    throw Error(ErrorKind::invalid_argument,
-                reader.name() + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
-                    ", beyond the length of " + std::to_string(shape[n]) +
-                    " that its header declares; correct the header, or give " + option_name("shape"));
+    refuse(reader.name() + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
+           ", beyond the length of " + std::to_string(shape[n]) +
+           " that its header declares; correct the header, or give " + option_name("shape"));
   }
   return shape;
 }
@@ -247,6 +245,8 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options, sorted->keyed_modes);
   sorted->orders = parse_orders(options.orders, shape, sorted->info.mode_names);
+  check_counting(sorted->orders, shape.size(), std::min(options.chunk_nnz, sort.entry_count()),
+                 {.total_bytes = host_budget(options.memory_bytes), .option = "memory_bytes"});
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   if (!sorted->keyed_modes.empty()) {
     sorted->info.reading = decide_reading(sorted->info.mode_names, sorted->keyed_modes, options.columns);
@@ -388,12 +388,15 @@ static PackedEntries ingest_in_memory(CoordinateReader& reader, const IngestOpti
   SortSetup setup = sort_setup(reader, options);
   setup.sizes.packs_in_memory = true;
   setup.device = device.get();
-  ExternalSort sort(setup, options.duplicates, executor, meter);
-  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
-  std::vector<std::string> notes = notes_on_empty_modes(*sorted, options, sort.entry_count());
+  auto sort = std::make_unique<ExternalSort>(setup, options.duplicates, executor, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, *sort, executor, meter);
+  const std::uint64_t entries = sort->entry_count();
+  std::vector<std::string> notes = notes_on_empty_modes(*sorted, options, entries);
   setup.budget.key_bytes = memory_bytes(sorted->labels);
-  auto chunks = encode_in_memory(sorted->input(sort.entry_count(), options.duplicates), sorted->plan, executor, meter);
-  sorted->source.reset();  // its memory is free for the copies
+  auto chunks = encode_in_memory(sorted->input(entries, options.duplicates), sorted->plan, executor, meter);
+  // Their memory is free for the copies.
+  sorted->source.reset();
+  sort.reset();
   pack_copies(*chunks, sorted->orders, {setup, {}, executor, meter});
   return {std::move(chunks), std::move(notes)};
 }

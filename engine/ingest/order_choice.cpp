@@ -12,7 +12,11 @@
 #include <utility>
 
 #include "blco/bits.hpp"
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "blco/payload.hpp"
 #include "engine/common/counter_random.hpp"
+#include "engine/common/memory.hpp"
 #include "engine/tensor/frame_reader.hpp"
 
 namespace blco {
@@ -29,7 +33,8 @@ constexpr std::size_t most_windows = 2;
 constexpr std::size_t most_in_window = window_nonzeros + window_nonzeros / 4;
 
 // Elements with the smallest hashes of a set, and so a sample of it. The limit is halved until few enough are below it;
-// where it ends depends on the set alone, not on the order or the parts in which its elements come.
+// where it ends depends on the set alone, not on the order or the parts in which its elements come. Of a set that was
+// made for it all may have the same hash: the sample then has the smallest of them, or none.
 template <class Element>
 class HashSample {
  public:
@@ -44,9 +49,11 @@ class HashSample {
     kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end());
     shorten();
   }
-  // Distinct elements, and an estimate of how many the set has.
+  // Distinct elements, and an estimate of how many the set has, at least 1.
   std::span<const std::pair<std::uint64_t, Element>> elements() const { return kept_; }
-  double count() const { return static_cast<double>(kept_.size()) * (0x1p64 / (static_cast<double>(limit_) + 1)); }
+  double count() const {
+    return std::max(1.0, static_cast<double>(kept_.size()) * (0x1p64 / (static_cast<double>(limit_) + 1)));
+  }
 
   static constexpr std::uint64_t max_bytes = 4 * kept_hashes * sizeof(std::pair<std::uint64_t, Element>);
 
@@ -54,14 +61,12 @@ class HashSample {
   void shorten() {
     std::ranges::sort(kept_);
     kept_.erase(std::unique(kept_.begin(), kept_.end()), kept_.end());
-    const auto beyond = [&] {
-      return std::ranges::upper_bound(kept_, limit_, {}, &std::pair<std::uint64_t, Element>::first);
+    const auto drop_beyond = [&] {
+      kept_.erase(std::ranges::upper_bound(kept_, limit_, {}, &std::pair<std::uint64_t, Element>::first), kept_.end());
     };
-    kept_.erase(beyond(), kept_.end());
-    while (kept_.size() > kept_hashes) {
-      limit_ /= 2;
-      kept_.erase(beyond(), kept_.end());
-    }
+    drop_beyond();
+    for (; kept_.size() > kept_hashes && limit_ > 0; drop_beyond()) limit_ /= 2;
+    if (kept_.size() > kept_hashes) kept_.resize(kept_hashes);
   }
 
   std::uint64_t limit_ = ~std::uint64_t{0};
@@ -97,9 +102,9 @@ class SampleWalk {
       FrameColumn sums{};
       for (std::size_t n = 0; n < order; ++n) {
         frames.coordinates(layout_.view().modes[n], count, coordinates);
-        const std::uint64_t factor = scramble(n + 1) | 1;
+        const std::uint64_t salt = scramble(n + 1);
         for (std::size_t i = 0; i < count; ++i) {
-          hashes[n][i] = coordinates[i] * factor;
+          hashes[n][i] = scramble(coordinates[i] ^ salt);
           sums[i] += hashes[n][i];
         }
       }
@@ -110,7 +115,7 @@ class SampleWalk {
         }
       }
       for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t hash = scramble(~sums[i]);
+        const std::uint64_t hash = scramble(scramble(frames.keys[i]) ^ frames.lows[i]);
         if (to.nonzeros.takes(hash)) to.nonzeros.add(hash, {frames.keys[i], frames.lows[i]});
       }
     }
@@ -151,7 +156,7 @@ class Windows {
           std::uint64_t nnz)
       : ordered_(std::move(ordered)),
         mode_(mode),
-        count_(std::clamp<std::uint64_t>(nnz / window_nonzeros, 1, most_windows)),
+        count_(sample.elements().empty() ? 1 : std::clamp<std::uint64_t>(nnz / window_nonzeros, 1, most_windows)),
         shift_(std::max(0, static_cast<int>(std::bit_width(ordered_.shape()[mode] - 1)) - prefix_bits)) {
     std::vector<LineIndex> lines;
     std::vector<std::uint64_t> point(ordered_.shape().size());
@@ -257,6 +262,11 @@ class Windows {
   std::mutex mutex_;
 };
 
+// Of the counts beside chunks and workers, with windows of so many modes.
+std::uint64_t fixed_bytes(std::size_t order, std::size_t modes) {
+  return Samples::max_bytes(order) + (modes == 0 ? 0 : modes * Windows::max_bytes + DistinctNumbers::bytes);
+}
+
 // Calls visit(worker, chunk) for all chunks, each worker with `worker_bytes` of its own beside `fixed_bytes`.
 template <class Visit>
 void scan(const ChunkSource& natural, const ScanBudget& budget, int threads, ProgressMeter& meter, const Visit& visit) {
@@ -265,10 +275,10 @@ void scan(const ChunkSource& natural, const ScanBudget& budget, int threads, Pro
   meter.end();
 }
 
-Samples sample(const ChunkSource& natural, const TensorLayout& layout, ScanBudget budget, int threads,
+Samples sample(const ChunkSource& natural, const TensorLayout& layout, bool by_counts, ScanBudget budget, int threads,
                ProgressMeter& meter) {
   const std::size_t order = layout.shape().size();
-  budget.fixed_bytes += Samples::max_bytes(order);
+  budget.fixed_bytes += fixed_bytes(order, by_counts ? 1 : 0);
   budget.worker_bytes = Samples::max_bytes(order) + (order + 3) * sizeof(FrameColumn);
   std::vector<Samples> of_workers(static_cast<std::size_t>(scan_workers(natural, budget, threads)));
   for (Samples& samples : of_workers) samples.fibers.resize(order);
@@ -285,8 +295,9 @@ Samples sample(const ChunkSource& natural, const TensorLayout& layout, ScanBudge
   return all;
 }
 
-void count_rows(const ChunkSource& natural, const TensorLayout& layout, const Samples& samples, ScanBudget budget,
-                int threads, ProgressMeter& meter, std::vector<OrderedMode>& modes) {
+// Of some modes, in one pass.
+void count_rows(const ChunkSource& natural, const TensorLayout& layout, const Samples& samples,
+                const ScanBudget& budget, int threads, ProgressMeter& meter, std::span<OrderedMode> modes) {
   std::vector<std::unique_ptr<Windows>> windows;
   for (const OrderedMode& mode : modes) {
     windows.push_back(std::make_unique<Windows>(layout,
@@ -294,8 +305,6 @@ void count_rows(const ChunkSource& natural, const TensorLayout& layout, const Sa
                                                 mode.mode, samples.nonzeros, natural.info().nnz));
   }
   const std::size_t order = layout.shape().size();
-  budget.fixed_bytes += Samples::max_bytes(order) + modes.size() * Windows::max_bytes + DistinctNumbers::bytes;
-  budget.worker_bytes = (order + 4) * sizeof(FrameColumn);
   scan(natural, budget, threads, meter, [&](std::size_t, const ChunkView& chunk) {
     FrameReader frames(chunk);
     std::vector<FrameColumn> columns(order);
@@ -306,8 +315,30 @@ void count_rows(const ChunkSource& natural, const TensorLayout& layout, const Sa
       for (const auto& of_mode : windows) of_mode->add(columns, count);
     }
   });
-  for (std::size_t i = 0; i < modes.size(); ++i) {
-    modes[i].rows_per_nonzero = windows[i]->rows_per_nonzero();
+  for (std::size_t i = 0; i < modes.size(); ++i) modes[i].rows_per_nonzero = windows[i]->rows_per_nonzero();
+}
+
+// As many modes in each pass as the budget has room for.
+void count_all_rows(const ChunkSource& natural, const TensorLayout& layout, const Samples& samples,
+                    const ScanBudget& budget, int threads, ProgressMeter& meter, std::span<OrderedMode> modes) {
+  const auto budget_of = [&](std::size_t together) {
+    ScanBudget with_windows = budget;
+    with_windows.fixed_bytes += fixed_bytes(layout.shape().size(), together);
+    with_windows.worker_bytes = (layout.shape().size() + 4) * sizeof(FrameColumn);
+    return with_windows;
+  };
+  std::size_t together = modes.size();
+  for (; together > 1; together = (together + 1) / 2) {
+    try {
+      scan_workers(natural, budget_of(together), 1);
+      break;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::out_of_memory) throw;
+    }
+  }
+  for (std::size_t first = 0; first < modes.size(); first += together) {
+    const std::size_t count = std::min(together, modes.size() - first);
+    count_rows(natural, layout, samples, budget_of(count), threads, meter, modes.subspan(first, count));
   }
 }
 
@@ -332,6 +363,18 @@ OrderRequest parse_orders(const std::vector<std::string>& words, const std::vect
   return request;
 }
 
+void check_counting(const OrderRequest& request, std::size_t order, std::uint64_t chunk_nnz, const ScanBudget& budget) {
+  if (request.is_empty()) return;
+  // The columns of a chunk, and one that is decompressed.
+  const std::uint64_t chunk = (column_count + 1) * max_payload_bytes(chunk_nnz);
+  const std::uint64_t needed = scan_overhead_bytes + budget.fixed_bytes + chunk + Samples::max_bytes(order) +
+                               fixed_bytes(order, request.by_counts ? 1 : 0) + (order + 4) * sizeof(FrameColumn);
+  if (budget.total_bytes >= needed) return;
+  throw Error(ErrorKind::out_of_memory, "counting for " + option_name("orders") + " requires " + format_bytes(needed) +
+                                            " of memory, but the budget is " + format_bytes(budget.total_bytes) +
+                                            "; give at least " + option_name(budget.option, as_budget(needed)));
+}
+
 BitModes bit_modes_of(const std::vector<std::uint64_t>& shape, const OrderedMode& mode) {
   return bit_modes_of(shape, static_cast<int>(mode.mode), mode.along ? static_cast<int>(*mode.along) : -1);
 }
@@ -339,7 +382,7 @@ BitModes bit_modes_of(const std::vector<std::uint64_t>& shape, const OrderedMode
 std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,
                                        const ScanBudget& budget, int threads, ProgressMeter& meter) {
   const TensorLayout layout = layout_of(natural.info());
-  const Samples samples = sample(natural, layout, budget, threads, meter);
+  const Samples samples = sample(natural, layout, request.by_counts, budget, threads, meter);
   std::vector<OrderedMode> modes;
   for (const std::uint64_t mode : request.modes) {
     OrderedMode& chosen = modes.emplace_back();
@@ -355,7 +398,7 @@ std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRe
     chosen.has_copy = bit_modes_of(layout.shape(), chosen) != layout.bit_modes();
   }
   if (!request.by_counts) return modes;
-  count_rows(natural, layout, samples, budget, threads, meter, modes);
+  count_all_rows(natural, layout, samples, budget, threads, meter, modes);
   for (OrderedMode& mode : modes) {
     mode.has_copy = mode.has_copy && mode.rows_per_nonzero <= most_rows_per_nonzero;
   }

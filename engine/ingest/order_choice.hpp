@@ -26,8 +26,12 @@ struct OrderRequest {
 OrderRequest parse_orders(const std::vector<std::string>& words, const std::vector<std::uint64_t>& shape,
                           const std::vector<std::string>& names);
 
-// Decides for each mode that is asked about. Reads all chunks once, or twice if by counts; on up to `threads` threads,
-// as many as the budget holds. Throws Error: out_of_memory, corrupt, io, cancelled.
+// Throws Error{out_of_memory} naming a budget that suffices to choose among the orders of a tensor with such chunks.
+void check_counting(const OrderRequest& request, std::size_t order, std::uint64_t chunk_nnz, const ScanBudget& budget);
+
+// Decides for each mode that is asked about. Reads all chunks once; if by counts, once more for as many modes at a time
+// as the budget has room for. On up to `threads` threads, as many as the budget holds. Throws Error: out_of_memory,
+// corrupt, io, cancelled.
 std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,
                                        const ScanBudget& budget, int threads, ProgressMeter& meter);
 

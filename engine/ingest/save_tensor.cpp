@@ -2,6 +2,7 @@
 #include "engine/ingest/save_tensor.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -163,9 +164,11 @@ IngestReport give_orders(const std::filesystem::path& input, const std::filesyst
         std::pair{"skip_lines", options.skip_lines != 0},
         std::pair{"index_base", options.index_base != defaults.index_base},
         std::pair{"chunk_nnz", options.chunk_nnz != defaults.chunk_nnz},
-        std::pair{"sorts_on_gpu", options.sorts_on_gpu}}) {
+        std::pair{"sorts_on_gpu", options.sorts_on_gpu},
+        std::pair{"columns.value", options.columns != defaults.columns}}) {
     if (!is_given) continue;
-    refuse(option_name(option) +
+    const bool is_table = std::string_view(option) == "columns.value";
+    refuse((is_table ? "what is said of a table's columns" : option_name(option)) +
            " does not go with a container as input, which only gets copies in the orders of "
            "modes; leave it out, or ingest the tensor's own input again");
   }

@@ -18,9 +18,8 @@
 namespace blco {
 namespace {
 
-// A thread's stack and heap, decoded frames, and the program's own memory.
+// A thread's stack and heap, and decoded frames.
 constexpr std::uint64_t thread_bytes = std::uint64_t{128} << 10;
-constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
 class Scan {
  public:
@@ -92,7 +91,7 @@ class Scan {
 int scan_workers(const ChunkSource& tensor, const ScanBudget& budget, int threads) {
   check_threads(threads);
   const TensorSizes sizes = measure_tensor(tensor);
-  const std::uint64_t fixed = overhead_bytes + sizes.table_bytes + tensor.held_bytes() + budget.fixed_bytes;
+  const std::uint64_t fixed = scan_overhead_bytes + sizes.table_bytes + tensor.held_bytes() + budget.fixed_bytes;
   const std::uint64_t each = thread_bytes + budget.worker_bytes + sizes.largest_buffer() + sizes.largest_scratch();
   if (budget.total_bytes < fixed + each) {
     throw Error(ErrorKind::out_of_memory, tensor.name() + ": reading it requires at least " +

@@ -19,6 +19,9 @@
 
 namespace blco {
 
+// The program's own memory beside that of a walk.
+inline constexpr std::uint64_t scan_overhead_bytes = std::uint64_t{8} << 20;
+
 // The memory of a walk, in bytes.
 struct ScanBudget {
   std::uint64_t total_bytes = 0;      // in all

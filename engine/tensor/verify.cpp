@@ -242,7 +242,8 @@ class Verification {
     std::vector<ChunkFacts> facts(chunks.info().chunk_count());
     ScanBudget scan;
     scan.total_bytes = budget_;
-    scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + reordering_bytes(chunks.info());
+    scan.fixed_bytes = natural_.held_bytes() - chunks.held_bytes() + facts.size() * sizeof(ChunkFacts) +
+                       reordering_bytes(chunks.info());
     const auto visit = [&](std::size_t, const ChunkView& chunk) {
       facts[chunk.number] = ChunkVerifier(chunks, layout, chunk).run();
     };

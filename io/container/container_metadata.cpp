@@ -268,8 +268,8 @@ auto in_copy(std::uint64_t mode, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
-    throw Error(error.kind(), std::string(error.what()) + " (in the copy in the order of mode " + std::to_string(mode) +
-                                  "; ingest the tensor again)");
+    throw Error(error.kind(),
+                std::string(error.what()) + " (in the copy in the order of mode " + std::to_string(mode) + ")");
   }
 }
 
@@ -285,8 +285,9 @@ StoredChunks read_copy(const Hdf5Place& place, hid_t root, const ContainerInfo& 
   if (read_integer(place, group.get(), "crc32c") != copy_crc(crc, mode, copy.info.bit_modes, copy.table)) {
     fail_at(place, "the checksum of bits and chunk table does not match");
   }
-  if (!make_layout(place, copy.info).is_sorted_by(static_cast<int>(mode))) {
-    fail_at(place, "the bits of its mode do not lie above all others");
+  if (!make_layout(place, copy.info).is_sorted_by(static_cast<int>(mode)) ||
+      copy.info.bit_modes == natural_bit_modes(natural.shape)) {
+    fail_at(place, "the bits of its mode do not lie above all others, or it is in the natural order");
   }
   return copy;
 }

@@ -216,7 +216,10 @@ bool fits(const StoredExtents& row, std::uint64_t nnz, std::span<const std::byte
 
 }  // namespace
 
-bool is_container(const std::filesystem::path& path) noexcept { return has_format(path, container_format); }
+bool is_container(const std::filesystem::path& path) noexcept {
+  std::error_code ignored;  // a pipe would wait, and lose what is read of it
+  return std::filesystem::is_regular_file(path, ignored) && has_format(path, container_format);
+}
 
 struct ContainerReader::Impl {
   // The file, for its chunks and those of copies.

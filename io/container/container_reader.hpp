@@ -17,7 +17,7 @@ namespace blco {
 
 struct StoredChunks;
 
-// Whether the file says that it is one. Never throws.
+// Whether it is a file that says so. Never throws, and does not wait for a pipe.
 bool is_container(const std::filesystem::path& path) noexcept;
 
 class ContainerReader final : public ChunkSource {

@@ -346,7 +346,8 @@ std::unique_ptr<ChunkSource> ContainerWriter::natural_chunks(const ContainerInfo
   const Impl& impl = *impl_;
   StoredChunks stored{"/", info, impl.chunks.front().table};
   stored.info.reordered = impl.reordered;
-  return std::make_unique<ContainerReader>(impl.output.path(), std::move(stored), impl.place.path.string());
+  return std::make_unique<ContainerReader>(impl.output.path(), std::move(stored),
+                                           impl.place.path.string() + " (being written)");
 }
 
 void ContainerWriter::reorder(std::uint64_t mode, std::span<const std::uint32_t> originals) {

@@ -223,7 +223,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        "gzip or zstd: FROSTT (.tns, also extended, or with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV "
        "with a header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
        "NumPy archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it). Or one "
-       "container, which gets the --orders that it lacks",
+       "container, of which OUT becomes another with just the copies that --orders asks for",
        cli::required},
       cli::Takes::words);
   line.add_path("-o,--output", arguments.output,

@@ -62,6 +62,8 @@ struct ColumnOptions {
   std::filesystem::path labels_from =
       {};  // a container or model whose labels keep their numbers, and whose bins are taken; or empty
   bool skip_unknown = false;  // leaves out rows with keys that labels_from does not have; else they get new numbers
+
+  friend bool operator==(const ColumnOptions&, const ColumnOptions&) = default;
 };
 
 // Labels for a mode of coordinate text or arrays: a file with one label a line, in UTF-8, plain or compressed by gzip
@@ -86,9 +88,10 @@ struct IngestOptions {
   int zstd_saving_percent = 45;              // a column of a chunk is compressed if that saves so much; 0: anything
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
-  // Modes, by name or by number from 0, that get a copy of all nonzeros in an order of their own, in which passes of
-  // the mode are faster. {"all"}: every mode. {"auto"}: those for which it pays, by counts of the nonzeros alone; see
-  // OrderedMode. Empty or {"none"}: no mode. Not for held_out_to.
+  // Modes, by name or by number from 0, that get a copy of all nonzeros in an order of their own, which no pass reads
+  // yet. {"all"}: every mode. {"auto"}: those for which it promises to pay, by counts of the nonzeros alone; see
+  // OrderedMode. Empty or {"none"}: no mode. A mode that has one of these names goes by its number. Not for
+  // held_out_to.
   std::vector<std::string> orders = {};
   ColumnOptions columns = {};
   std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels
@@ -151,7 +154,7 @@ struct FewerBins {
 // longest ones lie below all others. Counts of large tensors are estimates from samples, within some percent.
 struct OrderedMode {
   std::uint64_t mode = 0;
-  std::optional<std::uint64_t> along;  // the mode whose bits lie lowest
+  std::optional<std::uint64_t> along;  // the mode that was put lowest for its fibers
   double nonzeros_per_fiber = 0;       // along the mode with the longest fibers, of the others
   // Distinct rows, added up over all modes, among 65536 nonzeros that follow each other, by the number of nonzeros.
   // Counted for "auto" alone, which makes a copy where they are at most most_rows_per_nonzero.
@@ -197,10 +200,12 @@ struct IngestReport {
 //   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
 //   lists "mode0", "mode1", ... There may be a "shape".
-// - a single BLCO container: its chunks, names and labels stay, and it gets the copies that `orders` asks for.
+// - a single BLCO container: names, labels and nonzeros stay, chunks are compressed as the options say, and the output
+// has
+//   just the copies that `orders` asks for.
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
 // The container's bytes depend only on the input and on shape, names, labels, policy, reorder, zstd_level,
-// zstd_saving_percent and chunk_nnz, not on threads or memory.
+// zstd_saving_percent, chunk_nnz and orders, not on threads or memory.
 // Data beyond memory_bytes is sorted through packed temporary files: once if the shape is given, twice if it is not or
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.
 // Throws Error: invalid_argument (bad input, naming file and line; an empty tensor; values that are all zero; a shape

@@ -16,6 +16,7 @@
 #include "io/container/container_writer.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/engine/stream/named_budget.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/two_to.hpp"
@@ -239,6 +240,28 @@ TEST(OrderChoice, EstimatesLargeTensorsAlikeOnAnyNumberOfThreads) {
   }
 }
 
+TEST(OrderChoice, NamesABudgetThatSuffices) {
+  const TemporaryFolder folder;
+  // Windows of all modes take 40 MiB; those of one at a time 2.5.
+  const CoordinateTensor tensor = with_fibers(Shape(16, 9), 60000, 2);
+  const CoordinateColumns<> columns(tensor);
+  for (const char* const orders : {"auto", "all"}) {
+    const IngestOptions ample{.threads = 2, .chunk_nnz = 2000, .orders = {orders}};
+    const IngestReport expected = ingest_coordinates(columns.arrays(), folder / "ample.blco", ample);
+    IngestOptions least = ample;
+    least.memory_bytes = std::uint64_t{1} << 20;
+    least.memory_bytes = named_budget([&] { ingest_coordinates(columns.arrays(), folder / "least.blco", least); });
+
+    const IngestReport report = ingest_coordinates(columns.arrays(), folder / "least.blco", least);
+
+    EXPECT_LT(least.memory_bytes, std::uint64_t{40} << 20);
+    EXPECT_TRUE(file_contents(folder / "least.blco") == file_contents(folder / "ample.blco"));
+    for (std::size_t n = 0; n < 16; ++n) {
+      EXPECT_EQ(report.ordered_modes[n].rows_per_nonzero, expected.ordered_modes[n].rows_per_nonzero);
+    }
+  }
+}
+
 TEST(OrderChoice, RefusesWordsThatNameNoMode) {
   const TemporaryFolder folder;
   const CoordinateTensor tensor = with_fibers({30, 40, 50}, 100, 2);
@@ -256,9 +279,17 @@ TEST(OrderChoice, RefusesWordsThatNameNoMode) {
   expect_error(ErrorKind::invalid_argument, "no copy in the order of mode 1", [&] { lines_of(file, "b"); });
   expect_error(ErrorKind::invalid_argument, "it is a BLCO container already",
                [&] { ingest_files({folder / "t.blco"}, folder / "new.blco"); });
-  expect_error(ErrorKind::invalid_argument, "does not go with a container", [&] {
-    ingest_files({folder / "t.blco"}, folder / "new.blco", {.shape = {30, 40, 60}, .orders = {"all"}});
-  });
+  for (const IngestOptions& options :
+       {IngestOptions{.shape = {30, 40, 60}}, IngestOptions{.columns = {.value = "price"}},
+        IngestOptions{.columns = {.separator = ';'}}, IngestOptions{.index_base = 0}}) {
+    IngestOptions all = options;
+    all.orders = {"all"};
+    expect_error(ErrorKind::invalid_argument, "does not go with a container",
+                 [&] { ingest_files({folder / "t.blco"}, folder / "new.blco", all); });
+  }
+  ingest_files({folder / "t.blco"}, folder / "new.blco", {.orders = {"b"}});
+  ASSERT_EQ(TensorFile(folder / "new.blco").summary().copies.size(), 1);
+  EXPECT_EQ(TensorFile(folder / "new.blco").summary().copies[0].mode, 1);
 }
 
 TEST(OrderedCopiesOfReorderedModes, ExportOriginalIndices) {

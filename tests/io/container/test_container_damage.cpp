@@ -355,7 +355,7 @@ TEST_F(DamagedContainer, RefusesACopyThatIsNotInTheOrderOfItsMode) {
   const std::vector<std::uint64_t>& shape = tensor_.spec.shape;
   BitModes short_of_one = bit_modes_of(shape, 0);
   short_of_one.pop_back();
-  for (const BitModes& bits : {bit_modes_of(shape, 1), short_of_one, BitModes(16, 9)}) {
+  for (const BitModes& bits : {bit_modes_of(shape, 1), short_of_one, BitModes(16, 9), natural_bit_modes(shape)}) {
     bend(bits);
     expect_error(ErrorKind::corrupt, "in the copy in the order of mode 0", [&] { ContainerReader{path_}; });
     write_tensor(tensor_, path_, {0});
