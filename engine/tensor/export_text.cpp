@@ -46,6 +46,7 @@ const ChunkSource& chunks_of(const Tensor& tensor, const std::string& order_of) 
   const std::size_t mode = find_mode(tensor.summary(), order_of);
   const ChunkSource* const copy = natural.ordered_copy(mode);
   if (copy != nullptr) return *copy;
+  if (layout_of(natural.info()).is_sorted_by(static_cast<int>(mode))) return natural;
   refuse(natural.name() + " has no copy in the order of mode " + std::to_string(mode) + "; leave out " +
          option_name("order_of") + ", or make one with blco-ingest --orders");
 }
