@@ -48,7 +48,7 @@ const ChunkSource& chunks_of(const Tensor& tensor, const std::string& order_of) 
   if (copy != nullptr) return *copy;
   if (layout_of(natural.info()).is_sorted_by(static_cast<int>(mode))) return natural;
   refuse(natural.name() + " has no copy in the order of mode " + std::to_string(mode) + "; leave out " +
-         option_name("order_of") + ", or make one with blco-ingest --orders");
+         option_name("order_of") + ", or give the tensor one when it is ingested");
 }
 
 class TextExport {

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "blco/payload.hpp"
+#include "engine/common/counter_random.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "io/container/container_writer.hpp"
 #include "kernels/aligned_buffer.hpp"
@@ -237,6 +238,35 @@ TEST(OrderChoice, EstimatesLargeTensorsAlikeOnAnyNumberOfThreads) {
     const double exact = std::max(nonzeros_per_fiber(distinct, (n + 1) % 3), nonzeros_per_fiber(distinct, (n + 2) % 3));
     EXPECT_NEAR(reports[0].ordered_modes[n].nonzeros_per_fiber, exact, 0.1 * exact) << n;
   }
+}
+
+// What scramble() takes to `hash`.
+std::uint64_t unscrambled(std::uint64_t hash) {
+  const auto unshift = [](std::uint64_t x, int by) { return x ^ x >> by ^ (2 * by < 64 ? x >> 2 * by : 0); };
+  const auto inverse = [](std::uint64_t odd) {
+    std::uint64_t x = odd;  // right in three bits; each step doubles them
+    for (int step = 0; step < 5; ++step) x *= 2 - odd * x;
+    return x;
+  };
+  hash = unshift(hash, 31) * inverse(0x94d049bb133111eb);
+  return unshift(unshift(hash, 27) * inverse(0xbf58476d1ce4e5b9), 30);
+}
+
+TEST(OrderChoice, EndsForNonzerosThatWereMadeForItsHash) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(scramble(unscrambled(12345)), 12345U);
+  // All hashes lie between two powers of two, close together: so either all are in a sample, or none.
+  CoordinateTensor tensor{{~std::uint64_t{0}}, {}, {}};
+  for (std::uint64_t i = 0; i < 140000; ++i) {
+    tensor.points.push_back({unscrambled(two_to(40) + i)});
+    tensor.values.push_back(1);
+  }
+
+  const IngestReport report =
+      ingest_coordinates(CoordinateColumns<>(tensor).arrays(), folder / "t.blco", {.orders = {"auto"}});
+
+  EXPECT_EQ(report.nnz, 140000);
+  EXPECT_EQ(report.ordered_modes[0].rows_per_nonzero, 1);
 }
 
 TEST(OrderChoice, NamesABudgetThatSuffices) {
