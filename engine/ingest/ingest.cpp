@@ -31,10 +31,10 @@
 #include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/device_run.hpp"
 #include "engine/ingest/sort/external_sort.hpp"
-#include "engine/ingest/sort/spill_folder.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/container/container_reader.hpp"
+#include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
 
 namespace blco {
@@ -322,7 +322,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.budget.has_program = true;
-  setup.folder = spill_folder(options.temporary_directory, file);
+  setup.folder = scratch_folder(options.temporary_directory, file.target());
   setup.mark = file.target().filename().string();
   setup.device = device.get();
   auto sort = std::make_unique<ExternalSort>(setup, options.duplicates, executor, meter);

@@ -87,43 +87,35 @@ struct Samples {
   }
 };
 
-class SampleWalk {
- public:
-  explicit SampleWalk(const TensorLayout& layout) : layout_(layout) {}
-
-  void add(const ChunkView& chunk, Samples& to) const {
-    const std::size_t order = layout_.shape().size();
-    FrameReader frames(chunk);
-    FrameColumn coordinates;
-    std::vector<FrameColumn> hashes(order);
-    for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
-      const std::size_t count = frames.entries(frame);
-      frames.read_lines(frame);
-      FrameColumn sums{};
-      for (std::size_t n = 0; n < order; ++n) {
-        frames.coordinates(layout_.view().modes[n], count, coordinates);
-        const std::uint64_t salt = scramble(n + 1);
-        for (std::size_t i = 0; i < count; ++i) {
-          hashes[n][i] = scramble(coordinates[i] ^ salt);
-          sums[i] += hashes[n][i];
-        }
-      }
-      for (std::size_t n = 0; n < order; ++n) {
-        for (std::size_t i = 0; i < count; ++i) {
-          const std::uint64_t hash = scramble(sums[i] - hashes[n][i]);
-          if (to.fibers[n].takes(hash)) to.fibers[n].add(hash, {});
-        }
-      }
+void add_chunk(const TensorLayout& layout, const ChunkView& chunk, Samples& to) {
+  const std::size_t order = layout.shape().size();
+  FrameReader frames(chunk);
+  FrameColumn coordinates;
+  std::vector<FrameColumn> hashes(order);
+  for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
+    const std::size_t count = frames.entries(frame);
+    frames.read_lines(frame);
+    FrameColumn sums{};
+    for (std::size_t n = 0; n < order; ++n) {
+      frames.coordinates(layout.view().modes[n], count, coordinates);
+      const std::uint64_t salt = scramble(n + 1);
       for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t hash = scramble(scramble(frames.keys[i]) ^ frames.lows[i]);
-        if (to.nonzeros.takes(hash)) to.nonzeros.add(hash, {frames.keys[i], frames.lows[i]});
+        hashes[n][i] = scramble(coordinates[i] ^ salt);
+        sums[i] += hashes[n][i];
       }
     }
+    for (std::size_t n = 0; n < order; ++n) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t hash = scramble(sums[i] - hashes[n][i]);
+        if (to.fibers[n].takes(hash)) to.fibers[n].add(hash, {});
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t hash = scramble(scramble(frames.keys[i]) ^ frames.lows[i]);
+      if (to.nonzeros.takes(hash)) to.nonzeros.add(hash, {frames.keys[i], frames.lows[i]});
+    }
   }
-
- private:
-  const TensorLayout& layout_;
-};
+}
 
 // A set of at most window_nonzeros numbers, which are at most 2^64 - 2: a table with open addressing.
 class DistinctNumbers {
@@ -282,9 +274,8 @@ Samples sample(const ChunkSource& natural, const TensorLayout& layout, bool by_c
   budget.worker_bytes = Samples::max_bytes(order) + (order + 3) * sizeof(FrameColumn);
   std::vector<Samples> of_workers(static_cast<std::size_t>(scan_workers(natural, budget, threads)));
   for (Samples& samples : of_workers) samples.fibers.resize(order);
-  const SampleWalk walk(layout);
   scan(natural, budget, threads, meter,
-       [&](std::size_t worker, const ChunkView& chunk) { walk.add(chunk, of_workers[worker]); });
+       [&](std::size_t worker, const ChunkView& chunk) { add_chunk(layout, chunk, of_workers[worker]); });
   Samples all = std::move(of_workers.back());
   of_workers.pop_back();
   of_workers.emplace_back().fibers.resize(order);  // so that it is shortened if there is no other

@@ -13,11 +13,11 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
 #include "engine/ingest/ordered_copies.hpp"
-#include "engine/ingest/sort/spill_folder.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_writer.hpp"
+#include "io/file/scratch_file.hpp"
 
 namespace blco {
 namespace {
@@ -52,7 +52,7 @@ class Saving {
         pool_(scan_workers(tensor, budget_of(tensor, options), options.threads)),
         meter_(progress),
         file_(output),
-        folder_(spill_folder(options.temporary_directory, file_)),
+        folder_(scratch_folder(options.temporary_directory, file_.target())),
         mark_(file_.target().filename().string()),
         writer_(std::move(file_), tensor.info()) {}
 

@@ -105,6 +105,13 @@ void check_writable(const fs::path& folder) {
   throw_system_error("write temporary files into the folder", folder);
 }
 
+fs::path scratch_folder(fs::path asked, const fs::path& output) {
+  if (asked.empty()) asked = output.has_parent_path() ? output.parent_path() : fs::path(".");
+  remove_stale_scratch(asked);
+  check_writable(asked);
+  return asked;
+}
+
 std::uint64_t free_disk_bytes(const fs::path& folder) noexcept {
   struct statvfs status {};
   // Some file systems do not tell their size, or report none.

@@ -43,6 +43,10 @@ void remove_stale_scratch(const std::filesystem::path& folder) noexcept;
 // Throws Error{io} if `folder` is not a folder, or no file can be made in it.
 void check_writable(const std::filesystem::path& folder);
 
+// The folder that was asked for, or else that of `output`: writable, and without what killed jobs left. Throws
+// Error{io}.
+std::filesystem::path scratch_folder(std::filesystem::path asked, const std::filesystem::path& output);
+
 // Bytes that this user may still write to the file system of `folder`; the largest number where that is not known.
 std::uint64_t free_disk_bytes(const std::filesystem::path& folder) noexcept;
 
