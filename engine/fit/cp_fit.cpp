@@ -242,6 +242,8 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   const ModelFile& header = resumed.header();
   model_.fit_history = header.fit_history;
   model_.objective_history = header.objective_history;
+  model_.explained = header.explained;
+  model_.found_ridge = header.found_ridge;
   model_.weights = header.weights;
   model_.stop_reason = parse_stop_reason(header.stop_reason);
   method_->start(times_power(model_.weights, -start_->value_exponent));

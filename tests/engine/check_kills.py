@@ -87,6 +87,11 @@ def check_fit(commands, draw, tensors, work, name):
     resume = fit_arguments(name, tensors, RANK, SWEEPS, "--resume", checkpoint, "--checkpoint", checkpoint, "-o", model)
     seconds = seconds_of(commands, "blco-cpd", *job)
     expected = model.read_bytes()
+    # As a kill leaves them between the last checkpoint and the model.
+    model.unlink()
+    commands.run("blco-cpd", *resume)
+    if model.read_bytes() != expected:
+        sys.exit(f"{name}: resumed after its last sweep, the fit gives another model")
     model.unlink()
     checkpoint.unlink()
     least = ["--memory", commands.min_budget(*fit_arguments(name, tensors, RANK, SWEEPS))]

@@ -154,6 +154,20 @@ TEST_F(FoundRidge, GoesOnWithTheSameBitsAfterAResume) {
   }
 }
 
+TEST_F(FoundRidge, IsKnownToAFitResumedAfterItsLastSweep) {
+  const Ratings ratings = long_tailed_ratings(5, 0.5);
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_small_chunks(folder, ratings.known, {.chunk_nnz = 500});
+  CpdOptions options = default_options(3);
+  options.max_sweeps = 5;
+  options.checkpoint = folder / "whole.h5";
+  const CpdModel expected = fit_cpd(tensor, options);
+  ASSERT_TRUE(expected.found_ridge);
+  options.resume = options.checkpoint;
+
+  EXPECT_EQ(fit_cpd(tensor, options).found_ridge, expected.found_ridge);
+}
+
 // A quarter of the cells of a model of rank 2: about 15 entries a row, no noise.
 TEST_F(FoundRidge, IsNoneWhereTheEntriesHaveNoNoise) {
   const CpdModel truth = uniform_model({60, 60}, 2, 7);
