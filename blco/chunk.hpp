@@ -31,6 +31,7 @@ struct ChunkView {
   std::span<const std::uint64_t> lower{};  // per mode, smallest coordinate in the chunk
   std::span<const std::uint64_t> upper{};  // per mode, largest coordinate in the chunk, inclusive
   int value_exponent = 0;                  // its values count divided by 2 to the power of this
+  int sorted_by = -1;                      // the mode in whose order its lines are; -1: in the natural order
 
   // All payloads as one range, with what lies between them; empty if they do not follow each other as above.
   std::span<const std::byte> contiguous() const {

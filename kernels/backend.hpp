@@ -106,6 +106,10 @@ struct BackendConfig {
   // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. CUDA has them of three modes or
   // more.
   std::vector<int> columns = {};
+  // Of the CPU, per mode: the bits of the lines of chunks in its order, which serve passes that fill its output alone, or
+  // none; empty: there are none.
+  std::vector<BitModes> orders = {};
+  bool natural_chunks = true;  // others come in the natural order
   std::vector<VectorShape> vectors = {};  // see Factors::load_vector
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
   // any chunk that crosses the link; room for the chunks that stay.

@@ -38,23 +38,35 @@ struct RandomTensorOptions {
   double skew = 1.0;                // coordinate = length * u^skew
 };
 
-// Sorts by line index and sums entries of the same coordinates in the order given (ones stay ones).
-inline CooTensor coalesce(const CooTensor& tensor, bool keep_first = false) {
-  const TensorLayout layout(tensor.shape);
+// The same entries by rising lines of `layout`.
+inline CooTensor in_order_of(const CooTensor& tensor, const TensorLayout& layout) {
   std::vector<std::pair<LineIndex, std::size_t>> lines;
   for (std::size_t i = 0; i < tensor.nnz(); ++i) {
     lines.emplace_back(layout.linearize(std::span(tensor.coordinates).subspan(i * tensor.order(), tensor.order())), i);
   }
   std::ranges::sort(lines);
+  CooTensor sorted{tensor.shape, {}, {}};
+  for (const auto& [line, entry] : lines) {
+    for (std::size_t m = 0; m < tensor.order(); ++m) sorted.coordinates.push_back(tensor.coordinate(entry, m));
+    sorted.values.push_back(tensor.values[entry]);
+  }
+  return sorted;
+}
+
+// Sorts by line index and sums entries of the same coordinates in the order given (ones stay ones).
+inline CooTensor coalesce(const CooTensor& tensor, bool keep_first = false) {
+  const CooTensor sorted = in_order_of(tensor, TensorLayout(tensor.shape));
   CooTensor coalesced{tensor.shape, {}, {}};
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    const auto [line, entry] = lines[at];
-    if (at > 0 && lines[at - 1].first == line) {
-      if (!keep_first) coalesced.values.back() += tensor.values[entry];
+  const auto point_of = [](const CooTensor& of, std::size_t entry) {
+    return std::span(of.coordinates).subspan(entry * of.order(), of.order());
+  };
+  for (std::size_t i = 0; i < sorted.nnz(); ++i) {
+    if (i > 0 && std::ranges::equal(point_of(sorted, i), point_of(sorted, i - 1))) {
+      if (!keep_first) coalesced.values.back() += sorted.values[i];
       continue;
     }
-    for (std::size_t m = 0; m < tensor.order(); ++m) coalesced.coordinates.push_back(tensor.coordinate(entry, m));
-    coalesced.values.push_back(tensor.values[entry]);
+    for (std::size_t m = 0; m < tensor.order(); ++m) coalesced.coordinates.push_back(sorted.coordinate(i, m));
+    coalesced.values.push_back(sorted.values[i]);
   }
   return coalesced;
 }
@@ -102,14 +114,16 @@ struct EncodedChunk {
   std::vector<std::uint64_t> lower;
   std::vector<std::uint64_t> upper;
   int value_exponent = 0;
+  int sorted_by = -1;
 
-  ChunkView view() const { return {number, nnz, {index, key, value}, lower, upper, value_exponent}; }
+  ChunkView view() const { return {number, nnz, {index, key, value}, lower, upper, value_exponent, sorted_by}; }
 };
 
-// Entries [first, first + count) of a tensor as one chunk.
-inline EncodedChunk encode_chunk(const CooTensor& tensor, std::size_t first, std::size_t count, std::uint64_t number) {
-  const TensorLayout layout(tensor.shape);
+// Entries [first, first + count) of a tensor as one chunk; in the order of a mode if `layout` is not the natural one.
+inline EncodedChunk encode_chunk(const CooTensor& tensor, std::size_t first, std::size_t count, std::uint64_t number,
+                                 const TensorLayout& layout, int sorted_by = -1) {
   EncodedChunk chunk;
+  chunk.sorted_by = sorted_by;
   chunk.number = number;
   chunk.nnz = count;
   std::vector<std::uint64_t> lows;
@@ -134,13 +148,22 @@ inline EncodedChunk encode_chunk(const CooTensor& tensor, std::size_t first, std
   return chunk;
 }
 
-inline std::vector<EncodedChunk> encode(const CooTensor& tensor, std::uint64_t chunk_nnz) {
+inline EncodedChunk encode_chunk(const CooTensor& tensor, std::size_t first, std::size_t count, std::uint64_t number) {
+  return encode_chunk(tensor, first, count, number, TensorLayout(tensor.shape));
+}
+
+// In the order given, which is that of `layout`.
+inline std::vector<EncodedChunk> encode(const CooTensor& tensor, std::uint64_t chunk_nnz, const TensorLayout& layout,
+                                        int sorted_by = -1) {
   std::vector<EncodedChunk> chunks;
   for (std::size_t first = 0; first < tensor.nnz(); first += chunk_nnz) {
     const std::size_t count = std::min<std::size_t>(chunk_nnz, tensor.nnz() - first);
-    chunks.push_back(encode_chunk(tensor, first, count, chunks.size()));
+    chunks.push_back(encode_chunk(tensor, first, count, chunks.size(), layout, sorted_by));
   }
   return chunks;
+}
+inline std::vector<EncodedChunk> encode(const CooTensor& tensor, std::uint64_t chunk_nnz) {
+  return encode(tensor, chunk_nnz, TensorLayout(tensor.shape));
 }
 
 // MTTKRP from its definition over coordinates, in extended precision; `sizes` holds per entry the sum of the absolute

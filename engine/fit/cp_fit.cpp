@@ -169,6 +169,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
   needs.want_previous = of_method.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   needs.backend.all_outputs = of_method.all_outputs;
   needs.backend.loss_passes = of_method.loss_passes;
+  needs.passes_by_mode = of_method.passes_by_mode;
   needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;
   needs.backend.vectors = of_method.vectors;

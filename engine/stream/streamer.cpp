@@ -39,7 +39,7 @@ void Streamer::allocate_packed() {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
     const std::uint64_t stored = tensor_->stored_bytes(share_.first + chunk);
-    plan_.disk_bytes_per_pass += stored * static_cast<std::uint64_t>(backend_->slabs());
+    plan_.disk_bytes_per_pass += plan_.bytes_per_pass(chunk, stored * static_cast<std::uint64_t>(backend_->slabs()));
     plan_.demoted_bytes += mapped_bytes(bytes[chunk]);
     ++plan_.demoted_chunks;
   }
@@ -57,8 +57,9 @@ Streamer::~Streamer() {
 }
 
 void Streamer::pass(const PassRequest& request, Direction direction) {
-  std::vector<std::uint64_t> chunks(plan_.tiers.size());
-  std::iota(chunks.begin(), chunks.end(), std::uint64_t{0});
+  const ChunkRange range = plan_.chunks_of(request);
+  std::vector<std::uint64_t> chunks(range.end - range.first);
+  std::iota(chunks.begin(), chunks.end(), range.first);
   if (direction == Direction::backward) std::ranges::reverse(chunks);
   pass(request, chunks);
 }
@@ -119,7 +120,7 @@ void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (const std::optional<ResidentId> id = resident(own[i])) {
       backend_->submit_resident(*id);
-      if (meter_ != nullptr) meter_->advance(tensor_->info().nnz_of_chunk(own[i]), 0);
+      if (meter_ != nullptr) meter_->advance(tensor_->nnz_of_chunk(own[i]), 0);
     } else {
       submit_next();
     }
@@ -153,6 +154,7 @@ void Streamer::submit_read(const ReadChunk& read) {
   const auto slot = static_cast<int>(read.slot);
   ChunkView view = read.view;
   view.value_exponent = plan_.value_exponent;
+  view.sorted_by = tensor_->sorted_by(read.chunk);
   const std::uint64_t chunk = read.chunk;
   const bool is_packed = share_.queue != nullptr && share_.queue->packed(chunk);
   const std::uint64_t bytes = is_packed ? 0 : tensor_->stored_bytes(chunk);

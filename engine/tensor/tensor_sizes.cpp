@@ -29,14 +29,14 @@ std::uint64_t TensorSizes::largest_scratch() const {
   return std::max(others.scratch_bytes, largest_of(chunks, &ChunkSizes::scratch_bytes));
 }
 std::uint64_t TensorSizes::buffer_bytes() const { return sum_of(chunks, &ChunkSizes::buffer_bytes); }
-std::uint64_t TensorSizes::nnz() const { return sum_of(chunks, &ChunkSizes::nnz); }
 
 TensorSizes measure_tensor(const ChunkSource& tensor) {
   TensorSizes sizes;
-  const std::uint64_t count = tensor.info().chunk_count();
+  const std::uint64_t count = tensor.chunk_count();
   for (std::uint64_t chunk = 0; chunk < count; ++chunk) {
     ChunkSizes one;
-    one.nnz = tensor.info().nnz_of_chunk(chunk);
+    one.nnz = tensor.nnz_of_chunk(chunk);
+    one.is_sorted = tensor.sorted_by(chunk) >= 0;
     one.buffer_bytes = mapped_bytes(tensor.buffer_bytes(chunk));
     one.scratch_bytes = tensor.scratch_bytes(chunk);
     for (const StoredExtent& extent : tensor.extents(chunk)) {

@@ -14,6 +14,7 @@ struct ChunkSizes {
   std::uint64_t scratch_bytes = 0;  // needed to read the chunk
   std::uint64_t stored_bytes = 0;   // read from disk
   std::uint64_t payload_bytes = 0;  // sent over the link to a device, with what lies between the payloads
+  bool is_sorted = false;           // by a mode: it serves its passes alone
 };
 
 struct TensorSizes {
@@ -24,7 +25,6 @@ struct TensorSizes {
   std::uint64_t largest_buffer() const;
   std::uint64_t largest_scratch() const;
   std::uint64_t buffer_bytes() const;  // of all chunks
-  std::uint64_t nnz() const;
 };
 
 TensorSizes measure_tensor(const ChunkSource& tensor);

@@ -141,6 +141,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   }
   needs_.caller_bytes += gpu_ && !slabs_ ? needs_.model_bytes : 0;
   if (!needs_.of_thread) needs_.caller_bytes += TensorChunks::of(tensor).held_bytes();
+  choose_orders();
   if (threads_) {
     plan_devices();
   } else {
@@ -202,6 +203,45 @@ void Job::choose_slabs() {
     needs_.kind = slabs_.get();
   }
 }
+
+// Whether the natural order is better: arranged copies, which take more memory, take less time. No budget takes part
+// where no bit may depend on it.
+bool Job::arranges_all() const {
+  if (needs_.threads == 1 || needs_.deterministic) return false;
+  try {
+    return make_plan(sizes_, needs_).arranges_all;
+  } catch (const Error&) {
+    return false;  // the budget is below its minimum
+  }
+}
+
+void Job::choose_orders() {
+  const BackendConfig& backend = needs_.backend;
+  ordered_.emplace(TensorChunks::of(*tensor_));
+  if (ordered_->is_natural()) return ordered_.reset();
+  std::string reader;
+  if (gpu_) reader = "a GPU";
+  if (peers_ != nullptr && peers_->size() > 1) reader = "a job of several workers";
+  if (!needs_.passes_by_mode || backend.all_outputs) reader = "a pass for several modes";
+  if (!backend.columns.empty()) reader = "a pass for Kronecker products";
+  const bool has_ample_memory = reader.empty() && arranges_all();
+  if (has_ample_memory) reader = "a job that has the memory to arrange all nonzeros for each mode";
+  JobNeeds needs = needs_;
+  needs.of_modes = ordered_->of_modes();
+  needs.backend.orders = ordered_->orders();
+  needs.backend.natural_chunks = ordered_->has_natural();
+  TensorSizes sizes = measure_tensor(*ordered_);
+  // A smaller budget is that of a job that reads the orders.
+  if (has_ample_memory) needs_.least_bytes = std::max(needs_.least_bytes, make_plan(sizes, needs).minimum_bytes);
+  if (!reader.empty()) {
+    orders_note_ = reader + " reads the natural order";
+    return ordered_.reset();
+  }
+  needs_ = std::move(needs);
+  sizes_ = std::move(sizes);
+}
+
+const ChunkSource& Job::pass_chunks() const { return ordered_ ? static_cast<const ChunkSource&>(*ordered_) : chunks(); }
 
 // Each device gets the memory that it cannot do without, and its share of the rest.
 void Job::plan_devices() {
@@ -281,7 +321,7 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
     const std::uint64_t all = TensorChunks::of(*tensor_).info().chunk_count();
     share = {queue_, static_cast<std::size_t>(peers_->rank()), chunk_range(all, peers_->rank(), *peers_).begin};
   }
-  const ChunkSource& source = needs_.draws ? TensorChunks::of(*tensor_) : chunks();
+  const ChunkSource& source = needs_.draws ? TensorChunks::of(*tensor_) : pass_chunks();
   auto streamer = std::make_unique<Streamer>(source, plan_, backend(), jobs, trace_.get(), meter, share);
   static_cast<StreamPlan&>(plan_) = streamer->plan();
   plan_.planned_bytes -= std::min(plan_.planned_bytes, plan_.demoted_bytes);
@@ -345,7 +385,7 @@ std::vector<PassLoad> Job::loads() const {
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
     for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
-      const std::uint64_t rows = chunks().upper(chunk)[mode] - chunks().lower(chunk)[mode] + 1;
+      const std::uint64_t rows = pass_chunks().upper(chunk)[mode] - pass_chunks().lower(chunk)[mode] + 1;
       load.nnz += sizes_.chunks[chunk].nnz;
       load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
       load.segments += max_segments(sizes_.chunks[chunk].nnz, rows);
@@ -387,6 +427,14 @@ CpdPlan Job::describe() const {
   plan.planned_bytes = plan_.planned_bytes;
   plan.minimum_bytes = plan_.minimum_bytes;
   plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
+  for (std::size_t mode = 0; mode < plan_.of_modes.size(); ++mode) {
+    ModeRead& read = plan.reads.emplace_back();
+    read.own_order = !needs_.backend.orders[mode].empty();
+    for (std::uint64_t chunk = plan_.of_modes[mode].first; chunk < plan_.of_modes[mode].end; ++chunk) {
+      if (plan_.tiers[chunk] == Tier::streamed) read.disk_bytes += sizes_.chunks[chunk].stored_bytes;
+    }
+  }
+  plan.orders_note = orders_note_;
   plan.stops_within_sweep = plan_.keep_previous;
   plan.device_budget_bytes = needs_.device_budget_bytes;
   plan.device_planned_bytes = plan_.device_planned_bytes;

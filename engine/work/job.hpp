@@ -13,6 +13,7 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/chunk_share.hpp"
+#include "engine/work/pass_chunks.hpp"
 #include "engine/work/pass_estimate.hpp"
 #include "engine/work/plan.hpp"
 #include "engine/work/serving_threads.hpp"
@@ -71,6 +72,10 @@ class Job {
   bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
   void choose_slabs();
+  bool arranges_all() const;
+  void choose_orders();
+  // Those of the passes.
+  const ChunkSource& pass_chunks() const;
   void plan_devices();
 
   const Tensor* tensor_;
@@ -78,6 +83,7 @@ class Job {
   Peers* peers_;                             // null: none
   ChunkQueue* queue_ = nullptr;              // of workers that share chunks
   std::optional<ChunkShare> share_;          // of several workers
+  std::optional<PassChunks> ordered_;        // where passes read the orders of their modes
   ThreadPool pool_;
   SideJobs side_jobs_;
   std::unique_ptr<ChromeTrace> trace_;
@@ -87,6 +93,7 @@ class Job {
   JobNeeds needs_;
   std::string device_name_;  // one of Compute::devices, or empty
   std::string device_note_;
+  std::string orders_note_;
   const DeclaredGpu* declared_;
   TensorSizes sizes_;
   Plan plan_;

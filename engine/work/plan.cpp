@@ -79,17 +79,21 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const JobNeeds& needs, std
   return used;
 }
 
-// Memory for arranged copies of chunks that are decoded anyway.
-std::uint64_t arrange_ahead(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room, const Plan& plan) {
+// Plans arranged copies of chunks that are decoded anyway.
+void arrange_ahead(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room, Plan& plan) {
   // Loss passes take chunks in line order.
-  if (needs.backend.all_outputs || needs.backend.loss_passes) return 0;
+  if (needs.backend.all_outputs || needs.backend.loss_passes) return;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
-    if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
+    const bool is_natural = !tensor.chunks[chunk].is_sorted;
+    if (is_natural && plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
   }
   BackendConfig config = needs.backend;
   config.private_bytes = plan.private_bytes;
-  return nnzs.empty() ? 0 : std::min(room, needs.kind->arranged_bytes(config, nnzs, needs.threads));
+  if (nnzs.empty()) return;
+  const std::uint64_t useful = needs.kind->arranged_bytes(config, nnzs, needs.threads);
+  plan.arranged_bytes = std::min(room, useful);
+  plan.arranges_all = plan.arranged_bytes == useful && nnzs.size() == plan.tiers.size();
 }
 
 bool has_link(const JobNeeds& needs) { return needs.kind->gpu() != nullptr; }
@@ -128,13 +132,19 @@ std::uint64_t fixed_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
          solver_matrices * rank * rank * sizeof(double);
 }
 
+std::uint64_t natural_nnz(const TensorSizes& tensor) {
+  std::uint64_t nnz = 0;
+  for (const ChunkSizes& chunk : tensor.chunks) nnz += chunk.is_sorted ? 0 : chunk.nnz;
+  return nnz;
+}
+
 // For private outputs on the host: at most a quarter of `room`; but as much as is useful if most of the tensor is
 // streamed anyway and merging the copies costs little compared to the nonzeros.
 std::uint64_t choose_private_bytes(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room) {
   const std::uint64_t useful = useful_private_bytes(needs);
   const std::uint64_t min_bytes = min_private_bytes(needs);
   const auto copies = static_cast<std::uint64_t>(needs.threads - 1);
-  const bool worthwhile = copies * output_rows(needs.backend) <= tensor.nnz() / 4;
+  const bool worthwhile = copies * output_rows(needs.backend) <= natural_nnz(tensor) / 4;
   const bool fits = host_bytes(needs, useful) <= host_bytes(needs, min_bytes) + room;
   const bool streams = needs.best_tier == Tier::streamed || tensor.buffer_bytes() >= 2 * room;
   if (worthwhile && fits && streams) return useful;
@@ -225,7 +235,9 @@ void count_moved_bytes(const TensorSizes& tensor, const JobNeeds& needs, Plan& p
   const auto slabs = static_cast<std::uint64_t>(needs.kind->slabs());
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     const Tier tier = plan.tiers[chunk];
-    if (tier == Tier::streamed) plan.disk_bytes_per_pass += slabs * tensor.chunks[chunk].stored_bytes;
+    if (tier == Tier::streamed) {
+      plan.disk_bytes_per_pass += plan.bytes_per_pass(chunk, slabs * tensor.chunks[chunk].stored_bytes);
+    }
     if (has_link(needs) && tier != Tier::device) plan.link_bytes_per_pass += slabs * tensor.chunks[chunk].payload_bytes;
   }
 }
@@ -253,6 +265,7 @@ std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& need
 
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   Plan plan;
+  plan.of_modes = needs.of_modes;
   plan.value_exponent = needs.value_exponent;
   plan.slot_bytes = slot_bytes(tensor, needs);
   plan.scratch_bytes = tensor.largest_scratch();
@@ -282,7 +295,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
     room -= keep_evenly(tensor, Tier::packed, room, has_link(needs) ? needs.shares.host : 1, buffer_of, plan.tiers);
     if (!has_link(needs) && needs.best_tier != Tier::packed && all_kept(plan)) {
       room -= decode_ahead(tensor, needs, room, plan.tiers);
-      plan.arranged_bytes = arrange_ahead(tensor, needs, room, plan);
+      arrange_ahead(tensor, needs, room, plan);
       room -= plan.arranged_bytes;
     }
   }

@@ -21,14 +21,16 @@ struct TierShares {
 
 // What a caller asks of its job, and what the job has for it.
 struct JobNeeds {
-  BackendConfig backend;           // the plan sets the sizes of its memory
+  BackendConfig backend;                  // the plan sets the sizes of its memory
+  std::vector<ChunkRange> of_modes = {};  // as in StreamPlan
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
   std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
   std::uint64_t least_bytes = 0;   // the smallest budget of a job that the caller runs before this one
   std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
   bool of_thread = false;                // of a worker in the process of rank 0, whose job counts a tensor in memory
-  bool draws = false;          // takes chunks of other workers of the process, and so needs all rows
+  bool draws = false;                    // takes chunks of other workers of the process, and so needs all rows
+  bool passes_by_mode = true;            // each fills the output of one mode, or none
   bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
   bool want_previous = false;  // keep the factors before each update, if there is room
   int value_exponent = 0;      // the passes see values divided by 2 to the power of this
@@ -51,6 +53,7 @@ inline constexpr std::uint64_t ample_bytes = std::uint64_t{1} << 60;
 struct Plan : StreamPlan {
   std::uint64_t private_bytes = 0;   // for copies of the output, on the device if there is one
   std::uint64_t arranged_bytes = 0;  // host: for copies of decoded chunks that are arranged for a mode
+  bool arranges_all = false;         // and these are all chunks, for every mode
   bool keep_previous = false;        // keep the factors before each update
   std::uint64_t planned_bytes = 0;   // all host memory of the job
   std::uint64_t minimum_bytes = 0;   // the smallest budget that suffices

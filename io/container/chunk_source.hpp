@@ -31,6 +31,9 @@ class ChunkSource {
   virtual ~ChunkSource() = default;
 
   virtual const ContainerInfo& info() const = 0;
+  // Of the chunks that it has.
+  virtual std::uint64_t chunk_count() const { return info().chunk_count(); }
+  virtual std::uint64_t nnz_of_chunk(std::uint64_t chunk) const { return info().nnz_of_chunk(chunk); }
   // What messages call the tensor: the path of its file.
   virtual std::string name() const { return "the tensor in memory"; }
   // `stored_bytes` is what read_chunk reads from disk; 0 for chunks in memory.
@@ -40,6 +43,8 @@ class ChunkSource {
   // Per mode, the smallest and the largest coordinate in the chunk.
   virtual std::span<const std::uint64_t> lower(std::uint64_t chunk) const = 0;
   virtual std::span<const std::uint64_t> upper(std::uint64_t chunk) const = 0;
+  // The mode in whose order its lines are; -1: in the natural order, or in that of info().
+  virtual int sorted_by(std::uint64_t /*chunk*/) const { return -1; }
   // The nonzeros in the order of `mode`, as a source of its own whose info() says its bits; null: there is no such
   // copy.
   virtual const ChunkSource* ordered_copy(std::uint64_t /*mode*/) const { return nullptr; }

@@ -22,6 +22,7 @@
 #include "kernels/host/pass_output.hpp"
 #include "kernels/host/row_exchange.hpp"
 #include "kernels/host/row_matrix.hpp"
+#include "kernels/host/rows_task.hpp"
 #include "kernels/host/ttmc_rows.hpp"
 
 namespace blco {
@@ -44,7 +45,8 @@ class ChunkPass {
         decoder_(decoder),
         factors_(factors),
         executor_(executor),
-        stop_(config.stop) {
+        stop_(config.stop),
+        takes_natural_chunks_(config.natural_chunks) {
     const int threads = executor.width();
     for (const std::uint64_t numbers : output_numbers(config)) {
       outputs_.emplace_back(numbers, private_share(config, numbers, threads), executor_);
@@ -70,6 +72,7 @@ class ChunkPass {
   }
 
   static std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) {
+    if (!config.natural_chunks) return 0;
     std::uint64_t bytes = 0;
     for (const std::uint64_t numbers : output_numbers(config)) {
       bytes += PassOutput<Sum>::useful_private_bytes(numbers, threads);
@@ -93,6 +96,7 @@ class ChunkPass {
 
   // Decodes all frames, whatever the product, and so looks at the rows of all modes unless they are proved.
   void add(const FrameSource& source) {
+    require(takes_natural_chunks_, "a chunk in the natural order, but the backend was made for none");
     for_each_mode([&](int mode) { output(mode).open_chunk(source.range[static_cast<std::size_t>(mode)], source.nnz); });
     if (request_.is_mttkrp()) {
       add_mode(source, request_.only_mode(), source.all_frames());
@@ -101,6 +105,9 @@ class ChunkPass {
     }
     for_each_mode([&](int mode) { output(mode).close_chunk(); });
   }
+
+  // Of what has been added to the outputs beside.
+  void add_terms(double sum) { sum_of_terms_ += sum; }
 
   // Instead of the chunks from which they are. Not in loss passes.
   void add_arranged(const ArrangedNonzeros& nonzeros) {
@@ -186,7 +193,7 @@ class ChunkPass {
 
   // Some chunk's rows may have to be owned by one thread each; else every thread has a copy of the whole output.
   static bool needs_exchange(const BackendConfig& config, int threads) {
-    return config.private_bytes < useful_private_bytes(config, threads);
+    return config.natural_chunks && config.private_bytes < useful_private_bytes(config, threads);
   }
 
   static std::uint64_t weighed_frames(int threads) { return weighed_rounds * RowExchange::frames_of_a_round(threads); }
@@ -258,21 +265,7 @@ class ChunkPass {
 
   // The modes of `read` as factors.
   RowsTask<Sum, Factor> make_task(const FrameSource& source, ModeSet read, std::size_t part) {
-    FrameRing& ring = rings_[part];
-    Task task;
-    const std::uint64_t stride = padded_rank<Sum>(rank_);
-    std::uint64_t bytes = 0;  // of the rows that nonzeros of the chunk can have
-    for (int mode = 0; mode < layout_.order(); ++mode) {
-      const RowRange range = source.range[static_cast<std::size_t>(mode)];
-      bytes += range.count() * stride * (has_mode(read, mode) ? sizeof(Factor) : sizeof(Sum));
-      if (!has_mode(read, mode)) continue;
-      task.factors[static_cast<std::size_t>(task.factor_count++)] = {factors_[mode].matrix().row(0), ring.rows(mode),
-                                                                     decoder_.row_mask(mode), 0};
-    }
-    task.prefetch = bytes > prefetched_bytes(stride * sizeof(Factor));
-    task.values = ring.values();
-    task.stride = stride;
-    return task;
+    return make_rows_task<Sum, Factor>(factors_, padded_rank<Sum>(rank_), decoder_, source, read, rings_[part]);
   }
 
   // Adds to all modes; the factors are those of `model`.
@@ -337,16 +330,11 @@ class ChunkPass {
       task.values = source.values_of(frames.first);
       return add_rows(task, mode, part, {0, std::min(frames.end * frame_entries, source.nnz) - begin});
     }
-    FrameRing& ring = rings_[part];
-    task.lines = ring.tile_indices();
-    task.values = source.has_values() ? ring.tile_values() : nullptr;
     for (std::uint64_t from = frames.first; from < frames.end; from += tile_frames) {
-      const std::uint64_t to = std::min(frames.end, from + tile_frames);
-      for (std::uint64_t frame = from; frame < to; ++frame) {
-        const std::uint64_t at = (frame - from) * frame_entries;
-        decoder_.decode_bits(source, frame, ring, ring.tile_indices() + at, nullptr, ring.tile_values() + at);
-      }
-      add_rows(task, mode, part, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
+      const NonzeroSpan tile = decoder_.tile_of(source, {from, std::min(frames.end, from + tile_frames)}, rings_[part]);
+      task.lines = tile.indices;
+      task.values = tile.values;
+      add_rows(task, mode, part, {0, tile.count});
     }
   }
 
@@ -468,6 +456,7 @@ class ChunkPass {
   const Factors& factors_;
   Executor& executor_;
   StopPoll stop_;
+  bool takes_natural_chunks_;
   std::optional<RowExchange> exchange_;  // set if rows may have owners
   std::vector<PassOutput<Sum>> outputs_;
   std::vector<std::uint64_t> strides_;         // per mode, of its output

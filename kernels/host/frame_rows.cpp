@@ -50,6 +50,12 @@ std::uint64_t differing_bits(const std::uint64_t* keys) {
   return differing;
 }
 
+std::size_t runs_under(const std::uint64_t* lines, std::size_t count, std::uint64_t mask) {
+  std::uint64_t ends = 0;
+  for (std::size_t i = 1; i < count; ++i) ends += ((lines[i] ^ lines[i - 1]) & mask) != 0 ? 1 : 0;
+  return static_cast<std::size_t>(ends) + 1;
+}
+
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -59,6 +65,7 @@ namespace blco {
 HWY_EXPORT(rows_of_fields);
 HWY_EXPORT(range_of_rows);
 HWY_EXPORT(differing_bits);
+HWY_EXPORT(runs_under);
 
 namespace {
 
@@ -137,6 +144,7 @@ FrameSource FrameDecoder::open(const ChunkView& chunk) const {
   FrameSource source;
   source.chunk = chunk.number;
   source.nnz = chunk.nnz;
+  source.sorted_by = chunk.sorted_by;
   source.index = open_column(chunk, Column::index, "index");
   if (has_high_word_) source.key = open_column(chunk, Column::high_word, "key");
   if (!chunk[Column::value].empty()) open_column(chunk, Column::value, "value");  // checks it
@@ -309,6 +317,19 @@ NonzeroSpan FrameDecoder::lines_of(const FrameSource& source, std::uint64_t fram
   return {ring.scratch(0), nullptr, source.has_values() ? ring.values() : nullptr, count};
 }
 
+NonzeroSpan FrameDecoder::tile_of(const FrameSource& source, FrameRange frames, FrameRing& ring) const {
+  const std::uint64_t begin = frames.first * frame_entries;
+  const auto count = static_cast<std::size_t>(std::min(frames.end * frame_entries, source.nnz) - begin);
+  if (source.decoded != nullptr) {
+    return {source.decoded->indices.data() + begin, nullptr, source.values_of(frames.first), count};
+  }
+  for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
+    const std::uint64_t at = (frame - frames.first) * frame_entries;
+    decode_lines(source, frame, ring.tile_indices() + at, ring.tile_values() + at);
+  }
+  return {ring.tile_indices(), nullptr, source.has_values() ? ring.tile_values() : nullptr, count};
+}
+
 void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
   write_rows(bits_of(nonzeros.indices, nonzeros.keys), 0, ring);
   if (nonzeros.values != nullptr) {
@@ -316,6 +337,10 @@ void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
   } else {
     std::fill_n(ring.values(), nonzeros.count, 1.0);
   }
+}
+
+std::size_t count_runs(std::span<const std::uint64_t> lines, std::uint64_t mask) {
+  return HWY_DYNAMIC_DISPATCH(runs_under)(lines.data(), lines.size(), mask);
 }
 
 std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz) {

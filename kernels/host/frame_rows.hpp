@@ -90,6 +90,7 @@ struct FrameSource {
   const DecodedChunk* decoded = nullptr;  // if set, replaces the payloads
   const double* weights = nullptr;        // if set, replaces the values, from frame `weights_frame` on
   std::uint64_t weights_frame = 0;
+  int sorted_by = -1;        // as ChunkView::sorted_by
   bool rows_proved = false;  // its rows are within `range`, all of them: decoders need not look
 
   bool has_values() const {
@@ -159,9 +160,12 @@ class FrameDecoder {
   // Line indices and values of a frame: those of the decoded chunk, or decoded into the ring's scratch. Throws
   // likewise. Requires: decodes_to_lines().
   NonzeroSpan lines_of(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
+  // The same of up to tile_frames frames, decoded into the ring's tile.
+  NonzeroSpan tile_of(const FrameSource& source, FrameRange frames, FrameRing& ring) const;
   // Writes rows and values of up to 256 checked nonzeros to the ring's first half.
   void expand(const NonzeroSpan& nonzeros, FrameRing& ring) const;
 
+  int order() const { return layout_.order; }
   // True if indices alone give all rows: the row of mode n is pext(index, row_mask(n)).
   bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_high_word_; }
   std::uint64_t row_mask(int mode) const { return layout_.modes[static_cast<std::size_t>(mode)].low_mask; }
@@ -189,6 +193,9 @@ class FrameDecoder {
   ByteTables low_tables_;
   ByteTables key_tables_;
 };
+
+// How many runs of neighbours that are alike under `mask` a list of lines has. Requires: it is not empty.
+std::size_t count_runs(std::span<const std::uint64_t> lines, std::uint64_t mask);
 
 // Upper bound of a DecodedChunk's memory.
 std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz);

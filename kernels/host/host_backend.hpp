@@ -25,6 +25,7 @@
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_dense.hpp"
 #include "kernels/host/resident_chunks.hpp"
+#include "kernels/host/sorted_pass.hpp"
 #include "kernels/method_vectors.hpp"
 #include "kernels/part_ranges.hpp"
 
@@ -102,8 +103,9 @@ class HostBackend : public Backend {
       : layout_(config.layout),
         rank_(config.rank),
         executor_(executor),
-        decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
+        decoder_(config.layout, extraction()),
         pass_(config, decoder_, factors_, executor_),
+        sorted_(config, extraction(), factors_, executor_),
         dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
         vectors_(config, [](std::size_t numbers) { return std::vector<double>(numbers); }),
         residents_(decoder_, config, executor_),
@@ -126,6 +128,7 @@ class HostBackend : public Backend {
     // Objects, layout tables, and bookkeeping of resident chunks.
     constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
     std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
+                          SortedPass<Sum, Factor>::bytes(config, threads) +
                           DenseKernels<Sum, Factor>::bytes(config.rank, longest, config.dual_modes != 0, threads);
     for (int mode = 0; mode < config.layout.order(); ++mode) {
       const std::uint64_t length = config.layout.mode(mode).length;
@@ -190,14 +193,15 @@ class HostBackend : public Backend {
     pass_.begin(request);
     adds_losses_ = !request.is_mttkrp();
     pass_mode_ = request.only_mode();
+    request_ = request;
     waiting_.clear();
     if (!adds_losses_ && !request.continues) residents_.count_pass(pass_mode_);
   }
 
-  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
+  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_of(chunk).open(chunk)); }
   void wait_slot(int) override {}
   ResidentId keep(int, const ChunkView& chunk, Tier tier) override {
-    return residents_.keep(chunk, tier, pass_.rings());
+    return residents_.keep(chunk, tier, decoder_of(chunk), pass_.rings());
   }
   void submit_resident(ResidentId chunk) override {
     // Terms of losses are added up in line order.
@@ -330,6 +334,10 @@ class HostBackend : public Backend {
   }
 
  private:
+  static BitExtraction extraction() { return has_fast_pext() ? BitExtraction::pext : BitExtraction::tables; }
+  const FrameDecoder& decoder_of(const ChunkView& chunk) const {
+    return chunk.sorted_by < 0 ? decoder_ : sorted_.decoder(chunk.sorted_by);
+  }
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t columns() const { return static_cast<std::uint64_t>(rank_); }
 
@@ -401,7 +409,12 @@ class HostBackend : public Backend {
 
   void add_chunk(const FrameSource& source) {
     const auto begin = std::chrono::steady_clock::now();
-    pass_.add(source);
+    if (source.sorted_by < 0) {
+      pass_.add(source);
+    } else {
+      const RowsView<Sum> output = pass_mode_ < 0 ? RowsView<Sum>{} : pass_.output(pass_mode_).rows();
+      pass_.add_terms(sorted_.add(source, request_, output, pass_.rings()));
+    }
     trace_pass(begin, source.chunk);
   }
 
@@ -422,10 +435,12 @@ class HostBackend : public Backend {
   FactorSet<Dual> duals_;                   // empty but for modes that ADMM solves
   std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
   ChunkPass<Sum, Factor> pass_;
+  SortedPass<Sum, Factor> sorted_;
   DenseKernels<Sum, Factor> dense_;
   MethodVectors<std::vector<double>> vectors_;
   ResidentChunks residents_;
   std::vector<ResidentId> waiting_;  // of the pass: chunks of a group that is arranged, not yet added
+  PassRequest request_ = 0;
   bool adds_losses_ = false;
   int pass_mode_ = 0;  // -1: several or none
   TraceSink* trace_;

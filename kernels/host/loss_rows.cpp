@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "kernels/host/mttkrp_rows-inl.hpp"
+#include "kernels/host/row_columns-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

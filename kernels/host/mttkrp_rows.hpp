@@ -41,8 +41,10 @@ struct RowsTask {
   // As in ArrangedNonzeros; nullptr: nonzeros are not arranged, or not in fibers.
   const std::uint32_t* target_ends = nullptr;
   const std::uint32_t* fiber_ends = nullptr;
-  std::uint64_t stride = 0;  // elements from one row to the next, in every matrix: padded_rank<Sum>
-  bool prefetch = false;     // prefetch rows, and with them lines and values
+  bool sorted = false;           // lines of a target row follow each other
+  std::uint64_t fiber_mask = 0;  // of sorted lines: nonzeros of a fiber are alike in these bits; 0: not in fibers
+  std::uint64_t stride = 0;      // elements from one row to the next, in every matrix: padded_rank<Sum>
+  bool prefetch = false;         // prefetch rows, and with them lines and values
 };
 
 // A range of nonzeros in the ring, without wrapping around its end, or of the line indices, or of arranged nonzeros or
@@ -53,7 +55,8 @@ struct NonzeroRange {
 };
 
 // Adds the nonzeros of `range` to the output, one after the other. The numbers do not depend on how the nonzeros are
-// cut into calls, nor on their form, but for fibers, whose sums are added as a whole.
+// cut into calls, nor on their form, but for fibers, whose sums are added as a whole; a call ends the last one. Of
+// fibers, the last factor is that along them, and there are two factors at least.
 template <class Sum, class Factor>
 void mttkrp_rows(const RowsTask<Sum, Factor>& task, NonzeroRange range);
 

@@ -54,16 +54,16 @@ class ResidentChunks {
 
   // Decodes the chunk on all threads, each with a ring; a packed chunk stays as it is, and its payloads must stay
   // valid. Throws Error{corrupt}.
-  ResidentId keep(const ChunkView& chunk, Tier tier, std::span<FrameRing> rings) {
+  ResidentId keep(const ChunkView& chunk, Tier tier, const FrameDecoder& decoder, std::span<FrameRing> rings) {
     Resident resident;
-    resident.source = decoder_->open(chunk);
+    resident.source = decoder.open(chunk);
     if (tier != Tier::packed) {
       const FrameSource source = resident.source;
-      resident.decoded = decoder_->make_decoded(source);
+      resident.decoded = decoder.make_decoded(source);
       run_parts(*executor_, rings.size(), source.frames(),
                 [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
                   for (std::uint64_t f = begin; f < end; ++f)
-                    decoder_->decode_into(source, f, rings[part], resident.decoded);
+                    decoder.decode_into(source, f, rings[part], resident.decoded);
                 });
       resident.source.index = resident.source.key = resident.source.value = {};
       resident.source.rows_proved = true;
@@ -73,7 +73,7 @@ class ResidentChunks {
     const ResidentId id = chunks_.size() - 1;
     if (tier == Tier::packed) return id;
     chunks_.back().source.decoded = &chunks_.back().decoded;
-    if (bytes_left_ > 0) join_group(id);
+    if (bytes_left_ > 0 && chunk.sorted_by < 0) join_group(id);
     return id;
   }
 

@@ -22,6 +22,19 @@ void print_tiers(Reporter& reporter, const CpdPlan& plan) {
       format_count(plan.packed_chunks), format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
 }
 
+// Which order of the nonzeros each mode's passes read.
+void print_orders(Reporter& reporter, const CpdPlan& plan) {
+  if (!plan.orders_note.empty()) reporter.print("orders  not read: {}", plan.orders_note);
+  if (plan.reads.empty()) return;
+  std::string text;
+  for (std::size_t mode = 0; mode < plan.reads.size(); ++mode) {
+    const ModeRead& read = plan.reads[mode];
+    text += fmt::format("{}mode {} {}, {}", mode == 0 ? "" : "; ", mode, read.own_order ? "its own" : "the natural one",
+                        format_bytes(read.disk_bytes));
+  }
+  reporter.print("orders  read per pass: {}", text);
+}
+
 // The part of a plan that only a GPU has.
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
   if (plan.device_budget_bytes == 0) return;
@@ -73,6 +86,10 @@ Json pass_json(const PassSeconds& pass) {
           {"disk", pass.disk}, {"memory", pass.memory},     {"cache", pass.cache},   {"additions", pass.additions}};
 }
 
+Json read_json(const ModeRead& read) {
+  return {{"order", read.own_order ? "own" : "natural"}, {"disk_bytes", read.disk_bytes}};
+}
+
 Json as_json(const CpdPlan& plan) {
   return {
       {"device", plan.device},
@@ -95,6 +112,8 @@ Json as_json(const CpdPlan& plan) {
         {"minimum", plan.device_minimum_bytes},
         {"resident", plan.resident_bytes}}},
       {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
+      {"reads", list_json(plan.reads, read_json)},
+      {"orders_note", plan.orders_note},
       {"link_bytes_per_pass", plan.link_bytes_per_pass},
       {"column_slabs", plan.column_slabs},
       {"row_bytes_per_pass", plan.row_bytes_per_pass},
@@ -215,6 +234,7 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.event("plan", as_json(plan));
   if (!plan.device_note.empty()) reporter.print("device  {}; computing on the CPU", plan.device_note);
   print_tiers(reporter, plan);
+  print_orders(reporter, plan);
   if (!plan.others.empty()) print_other_devices(reporter, plan);
   if (plan.processes > 1) {
     reporter.print("share   the tensor's chunks are shared by {} processes; plan and memory are of this one",

@@ -51,6 +51,10 @@ nb::dict as_dict(const CpdPlan& plan) {
   dict["planned_bytes"] = plan.planned_bytes;
   dict["minimum_bytes"] = plan.minimum_bytes;
   dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
+  nb::list orders;
+  for (const ModeRead& read : plan.reads) orders.append(read.own_order ? "own" : "natural");
+  dict["orders"] = orders;
+  dict["orders_note"] = plan.orders_note;
   dict["column_slabs"] = plan.column_slabs;
   dict["row_bytes_per_pass"] = plan.row_bytes_per_pass;
   dict["device_planned_bytes"] = plan.device_planned_bytes;

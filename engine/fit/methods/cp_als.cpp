@@ -114,7 +114,8 @@ void CpAls::check(const TensorSummary&, const CpdOptions& options) {
 }
 
 MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options) {
-  MethodNeeds needs{.passes_of_step = tensor.shape.size(), .loss_passes = false, .undoes_steps = true};
+  MethodNeeds needs{
+      .passes_of_step = tensor.shape.size(), .loss_passes = false, .passes_by_mode = true, .undoes_steps = true};
   const auto& constraints = std::get<AlsMethod>(options.method).constraints;
   for (std::size_t n = 0; n < constraints.size(); ++n) {
     if (constraints[n].needs_dual()) needs.dual_modes |= mode_bit(static_cast<int>(n));

@@ -48,6 +48,12 @@ struct PassSeconds {
 };
 
 // Where the chunks stay between passes, and what a pass reads.
+// What each pass of a mode reads, but the first one.
+struct ModeRead {
+  bool own_order = false;        // the copy in the mode's own order; else the natural order
+  std::uint64_t disk_bytes = 0;  // from the container
+};
+
 struct CpdPlan {
   std::string device;
   std::string device_note;  // why no GPU is used although the job looked for one; else empty
@@ -65,9 +71,11 @@ struct CpdPlan {
   std::uint64_t packed_chunks = 0;    // in host memory, packed as on disk
   std::uint64_t streamed_chunks = 0;  // read from disk in every pass
   std::uint64_t budget_bytes = 0;
-  std::uint64_t planned_bytes = 0;           // all host memory of the job
-  std::uint64_t minimum_bytes = 0;           // the smallest budget that suffices
-  std::uint64_t disk_bytes_per_pass = 0;     // read from the container, in every pass but the first
+  std::uint64_t planned_bytes = 0;        // all host memory of the job
+  std::uint64_t minimum_bytes = 0;        // the smallest budget that suffices
+  std::uint64_t disk_bytes_per_pass = 0;  // read from the container, in every pass but the first; a mean over `reads`
+  std::vector<ModeRead> reads = {};       // per mode; empty: every pass reads the natural order
+  std::string orders_note;                // why no pass reads the copies that the container has; else empty
   std::vector<std::uint64_t> new_rows = {};  // per mode, those that CpdOptions::initial lacks; empty: none
   // Per mode, the entries of CpdOptions::initial outside the mode's box, into which its first update moves them; empty:
   // none.

@@ -209,10 +209,10 @@ TEST(ResidentChunks, ArrangeAGroupOnceThereWereEnoughPassesAndThereIsRoom) {
     config.arranged_bytes = room;
     ResidentChunks kept(decoder, config, executor);
     std::vector<ResidentId> ids;
-    for (const EncodedChunk& chunk : encoded) ids.push_back(kept.keep(chunk.view(), Tier::decoded, rings));
+    for (const EncodedChunk& chunk : encoded) ids.push_back(kept.keep(chunk.view(), Tier::decoded, decoder, rings));
     ResidentChunks::Group& group = *kept.group_of(ids[0]);
     EXPECT_EQ(group.chunks, ids);
-    EXPECT_EQ(kept.group_of(kept.keep(encoded[0].view(), Tier::packed, rings)), nullptr);
+    EXPECT_EQ(kept.group_of(kept.keep(encoded[0].view(), Tier::packed, decoder, rings)), nullptr);
 
     kept.count_pass(0);
     for (int pass = 1; pass <= passes_before_arranging; ++pass) {
@@ -221,7 +221,7 @@ TEST(ResidentChunks, ArrangeAGroupOnceThereWereEnoughPassesAndThereIsRoom) {
     }
     for (int mode = 1; mode < 4; ++mode) kept.count_pass(mode);
     // As if another chunk came in this pass: the group would not be whole.
-    kept.keep(encoded[0].view(), Tier::packed, rings);
+    kept.keep(encoded[0].view(), Tier::packed, decoder, rings);
     EXPECT_FALSE(kept.may_arrange(group, 0));
     kept.count_pass(3);
 
