@@ -25,6 +25,7 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
               (shape.size() > 1 && config.columns.size() == shape.size() &&
                std::ranges::all_of(config.columns, [&](int of) { return of >= 1 && of <= config.rank; })),
           "numbers of columns that differ need two modes or more, and a number from 1 to the rank for each");
+  require(config.orders.empty() || config.orders.size() == shape.size(), "orders are of every mode, or of none");
   for (std::size_t n = 0; n < shape.size(); ++n) {
     require(shape[n] <= max_rows_of_mode,
             "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but the " + backend +

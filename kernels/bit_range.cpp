@@ -50,6 +50,12 @@ BitRange box_in_vectors(std::span<const std::uint64_t> words) {
   return box;
 }
 
+bool rises_in_vectors(std::span<const std::uint64_t> words, std::uint64_t mask) {
+  std::uint64_t falls = 0;
+  for (std::size_t i = 1; i < words.size(); ++i) falls |= (words[i] & mask) < (words[i - 1] & mask) ? 1 : 0;
+  return falls == 0;
+}
+
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -58,9 +64,14 @@ namespace blco {
 
 HWY_EXPORT(range_in_vectors);
 HWY_EXPORT(box_in_vectors);
+HWY_EXPORT(rises_in_vectors);
 
 BitRange range_of_bits(std::span<const std::uint64_t> words, std::uint64_t mask) {
   return HWY_DYNAMIC_DISPATCH(range_in_vectors)(words, mask);
+}
+
+bool rises_under(std::span<const std::uint64_t> words, std::uint64_t mask) {
+  return HWY_DYNAMIC_DISPATCH(rises_in_vectors)(words, mask);
 }
 
 BitRange box_of_bits(std::span<const std::uint64_t> words) { return HWY_DYNAMIC_DISPATCH(box_in_vectors)(words); }

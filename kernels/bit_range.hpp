@@ -1,5 +1,5 @@
-// The range of some bits over many words. Gathering bits (pext) preserves their order, so this bounds a mode's rows
-// without computing them.
+// The range of some bits over many words, and their order. Gathering bits (pext) preserves their order, so this bounds
+// a mode's rows without computing them.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,8 @@ BitRange range_of_bits(std::span<const std::uint64_t> words, std::uint64_t mask)
 // Bits that all words have, and bits that some word has: under any mask a range that holds theirs, if not the smallest.
 // Takes a fraction of the time of range_of_bits, and once for all masks.
 BitRange box_of_bits(std::span<const std::uint64_t> words);
+
+// No word has fewer bits under `mask`, as a number, than the one before it.
+bool rises_under(std::span<const std::uint64_t> words, std::uint64_t mask);
 
 }  // namespace blco

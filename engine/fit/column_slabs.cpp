@@ -27,6 +27,7 @@ JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, std:
                     const StopPoll& stop) {
   JobNeeds needs = needs_of(tensor, columns, precision);
   needs.caller_bytes += caller_bytes + 2 * block_numbers * sizeof(double);
+  needs.passes_by_mode = true;
   needs.backend.stop = stop;
   return needs;
 }

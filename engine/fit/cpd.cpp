@@ -147,6 +147,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   needs.caller_bytes += output_size * sizeof(double);
   for (const MatrixView& factor : factors) needs.caller_bytes += factor.numbers().size_bytes();
   needs.best_tier = Tier::streamed;
+  needs.passes_by_mode = true;
   needs.may_slab = true;
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, compute, needs);

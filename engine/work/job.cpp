@@ -146,6 +146,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     plan_devices();
   } else {
     plan_ = make_plan(sizes_, needs_);
+    if (least_of_orders_) plan_.minimum_bytes = *least_of_orders_;  // a smaller budget leads to the orders
   }
   if (peers_ != nullptr && peers_->rank() == 0) needs_.draws = queue_ != nullptr && has_chunks_to_share();
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
@@ -204,41 +205,49 @@ void Job::choose_slabs() {
   }
 }
 
-// Whether the natural order is better: arranged copies, which take more memory, take less time. No budget takes part
-// where no bit may depend on it.
-bool Job::arranges_all() const {
-  if (needs_.threads == 1 || needs_.deterministic) return false;
+// Why passes cannot read the orders of their modes; empty: they can.
+std::string Job::obstacle_to_orders() const {
+  const BackendConfig& backend = needs_.backend;
+  if (gpu_) return "a GPU reads the natural order";
+  if (peers_ != nullptr && peers_->size() > 1) return "several workers read the natural order";
+  if (!needs_.passes_by_mode || backend.all_outputs) return "passes for several modes read the natural order";
+  if (!backend.columns.empty()) return "passes for Kronecker products read the natural order";
+  return "";
+}
+
+// Why the natural order is better, by what the budget lets stay in memory; empty: it is not. No budget takes part where
+// no bit may depend on it.
+std::string Job::advantage_of_natural_order(const Plan& ordered) const {
+  if (needs_.threads == 1 || needs_.deterministic) return "";
   try {
-    return make_plan(sizes_, needs_).arranges_all;
-  } catch (const Error&) {
-    return false;  // the budget is below its minimum
+    const Plan natural = make_plan(sizes_, needs_);
+    if (natural.arranges_all) return "memory holds all nonzeros arranged for each mode, which is faster";
+    if (natural.keeps_all() && !ordered.keeps_all()) return "memory holds the natural order, but not all of the others";
+  } catch (const Error&) {  // the budget is below its minimum
   }
+  return "";
 }
 
 void Job::choose_orders() {
-  const BackendConfig& backend = needs_.backend;
   ordered_.emplace(TensorChunks::of(*tensor_));
   if (ordered_->is_natural()) return ordered_.reset();
-  std::string reader;
-  if (gpu_) reader = "a GPU";
-  if (peers_ != nullptr && peers_->size() > 1) reader = "a job of several workers";
-  if (!needs_.passes_by_mode || backend.all_outputs) reader = "a pass for several modes";
-  if (!backend.columns.empty()) reader = "a pass for Kronecker products";
-  const bool has_ample_memory = reader.empty() && arranges_all();
-  if (has_ample_memory) reader = "a job that has the memory to arrange all nonzeros for each mode";
-  JobNeeds needs = needs_;
-  needs.of_modes = ordered_->of_modes();
-  needs.backend.orders = ordered_->orders();
-  needs.backend.natural_chunks = ordered_->has_natural();
-  TensorSizes sizes = measure_tensor(*ordered_);
-  // A smaller budget is that of a job that reads the orders.
-  if (has_ample_memory) needs_.least_bytes = std::max(needs_.least_bytes, make_plan(sizes, needs).minimum_bytes);
-  if (!reader.empty()) {
-    orders_note_ = reader + " reads the natural order";
-    return ordered_.reset();
+  orders_note_ = obstacle_to_orders();
+  if (orders_note_.empty()) {
+    JobNeeds needs = needs_;
+    needs.of_modes = ordered_->of_modes();
+    needs.backend.orders = ordered_->orders();
+    needs.backend.natural_chunks = ordered_->has_natural();
+    TensorSizes sizes = measure_tensor(*ordered_);
+    const Plan plan = make_plan(sizes, needs);
+    orders_note_ = advantage_of_natural_order(plan);
+    if (orders_note_.empty()) {
+      needs_ = std::move(needs);
+      sizes_ = std::move(sizes);
+      return;
+    }
+    least_of_orders_ = plan.minimum_bytes;
   }
-  needs_ = std::move(needs);
-  sizes_ = std::move(sizes);
+  ordered_.reset();
 }
 
 const ChunkSource& Job::pass_chunks() const { return ordered_ ? static_cast<const ChunkSource&>(*ordered_) : chunks(); }
@@ -384,7 +393,8 @@ std::vector<PassLoad> Job::loads() const {
     load.chunk_reads = needs_.kind->slabs();
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
-    for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
+    const ChunkRange range = plan_.chunks_of(PassRequest(load.mode));
+    for (std::uint64_t chunk = range.first; chunk < range.end; ++chunk) {
       const std::uint64_t rows = pass_chunks().upper(chunk)[mode] - pass_chunks().lower(chunk)[mode] + 1;
       load.nnz += sizes_.chunks[chunk].nnz;
       load.payload_bytes += sizes_.chunks[chunk].payload_bytes;

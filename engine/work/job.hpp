@@ -72,7 +72,8 @@ class Job {
   bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
   void choose_slabs();
-  bool arranges_all() const;
+  std::string obstacle_to_orders() const;
+  std::string advantage_of_natural_order(const Plan& ordered) const;
   void choose_orders();
   // Those of the passes.
   const ChunkSource& pass_chunks() const;
@@ -94,6 +95,7 @@ class Job {
   std::string device_name_;  // one of Compute::devices, or empty
   std::string device_note_;
   std::string orders_note_;
+  std::optional<std::uint64_t> least_of_orders_;  // a budget for them, where the job reads the natural order instead
   const DeclaredGpu* declared_;
   TensorSizes sizes_;
   Plan plan_;

@@ -14,7 +14,7 @@
 namespace blco {
 
 // Those of each mode's copy, one copy after the other, numbered throughout; before them those of the natural order, if
-// some mode has no copy. All else is the tensor's.
+// some mode has no copy; so there are more than info() says. All else is the tensor's, but it tells no labels.
 class PassChunks final : public ChunkSource {
  public:
   // `tensor` must outlive this.

@@ -242,10 +242,6 @@ void count_moved_bytes(const TensorSizes& tensor, const JobNeeds& needs, Plan& p
   }
 }
 
-bool all_kept(const Plan& plan) {
-  return std::find(plan.tiers.begin(), plan.tiers.end(), Tier::streamed) == plan.tiers.end();
-}
-
 }  // namespace
 
 void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs) {
@@ -293,7 +289,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   }
   if (needs.best_tier != Tier::streamed) {
     room -= keep_evenly(tensor, Tier::packed, room, has_link(needs) ? needs.shares.host : 1, buffer_of, plan.tiers);
-    if (!has_link(needs) && needs.best_tier != Tier::packed && all_kept(plan)) {
+    if (!has_link(needs) && needs.best_tier != Tier::packed && plan.keeps_all()) {
       room -= decode_ahead(tensor, needs, room, plan.tiers);
       arrange_ahead(tensor, needs, room, plan);
       room -= plan.arranged_bytes;

@@ -1,6 +1,7 @@
 // Plans where every chunk is kept between passes, and checks that the job fits its budgets.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct JobNeeds {
   std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
   bool of_thread = false;                // of a worker in the process of rank 0, whose job counts a tensor in memory
   bool draws = false;                    // takes chunks of other workers of the process, and so needs all rows
-  bool passes_by_mode = true;            // each fills the output of one mode, or none
+  bool passes_by_mode = false;           // each fills the output of one mode, or none
   bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
   bool want_previous = false;  // keep the factors before each update, if there is room
   int value_exponent = 0;      // the passes see values divided by 2 to the power of this
@@ -64,6 +65,9 @@ struct Plan : StreamPlan {
   std::uint64_t device_planned_bytes = 0;
   std::uint64_t device_minimum_bytes = 0;
   std::uint64_t link_bytes_per_pass = 0;  // payloads per pass; the first pass also moves the resident ones
+
+  // No chunk is streamed.
+  bool keeps_all() const { return std::ranges::find(tiers, Tier::streamed) == tiers.end(); }
 };
 
 // Bytes of device memory without which the job cannot be.

@@ -31,7 +31,7 @@ class ChunkSource {
   virtual ~ChunkSource() = default;
 
   virtual const ContainerInfo& info() const = 0;
-  // Of the chunks that it has.
+  // How many chunks it has. A source of several orders has more than info() says.
   virtual std::uint64_t chunk_count() const { return info().chunk_count(); }
   virtual std::uint64_t nnz_of_chunk(std::uint64_t chunk) const { return info().nnz_of_chunk(chunk); }
   // What messages call the tensor: the path of its file.

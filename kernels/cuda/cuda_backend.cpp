@@ -542,6 +542,7 @@ class CudaBackend final : public Backend {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const DeviceLimits& limits) {
   check_backend_config(config, "CUDA");
+  require(config.orders.empty(), "the CUDA backend takes chunks in the natural order alone");
   require(config.columns.empty() || config.layout.order() > 2,
           "the CUDA backend has Kronecker products of three modes or more");
   require(config.slots >= 1, "the device needs at least one slot");

@@ -72,11 +72,8 @@ class ChunkPass {
   }
 
   static std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) {
-    if (!config.natural_chunks) return 0;
     std::uint64_t bytes = 0;
-    for (const std::uint64_t numbers : output_numbers(config)) {
-      bytes += PassOutput<Sum>::useful_private_bytes(numbers, threads);
-    }
+    for (const std::uint64_t numbers : output_numbers(config)) bytes += useful_share(config, numbers, threads);
     return bytes;
   }
 
@@ -235,11 +232,22 @@ class ChunkPass {
     }
   }
 
+  // Of an output of so many numbers, the private copies that passes over natural chunks can use.
+  static std::uint64_t useful_share(const BackendConfig& config, std::uint64_t numbers, int threads) {
+    if (config.all_outputs || config.orders.empty()) return PassOutput<Sum>::useful_private_bytes(numbers, threads);
+    std::uint64_t most = 0;
+    for (int mode = 0; mode < config.layout.order(); ++mode) {
+      if (!config.orders[static_cast<std::size_t>(mode)].empty()) continue;
+      most = std::max(most, config.layout.mode(mode).length * stride_of(config, mode));
+    }
+    return PassOutput<Sum>::useful_private_bytes(most, threads);
+  }
+
   // The part of config.private_bytes that an output of so many numbers gets: all that is of use to it, or whole pages
   // in proportion to that.
   static std::uint64_t private_share(const BackendConfig& config, std::uint64_t numbers, int threads) {
     const std::uint64_t all = useful_private_bytes(config, threads);
-    const std::uint64_t useful = PassOutput<Sum>::useful_private_bytes(numbers, threads);
+    const std::uint64_t useful = useful_share(config, numbers, threads);
     if (config.private_bytes >= all) return useful;
     const double share = static_cast<double>(config.private_bytes) / static_cast<double>(all);
     return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)) / page_bytes * page_bytes);

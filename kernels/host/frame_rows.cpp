@@ -109,9 +109,11 @@ std::uint64_t whole_frames(std::uint64_t nnz) { return (nnz + frame_entries - 1)
               "chunk " + std::to_string(chunk) + ": " + what + "; the file is damaged, ingest it again");
 }
 
-[[noreturn]] void fail_at_row(std::uint64_t chunk, int mode, RowRange allowed) {
-  fail(chunk, "mode " + std::to_string(mode) + " has a coordinate outside [" + std::to_string(allowed.lower) + ", " +
-                  std::to_string(allowed.upper) + "]");
+[[noreturn]] void fail_at_row(const FrameSource& source, int mode, RowRange allowed) {
+  const std::string order =
+      source.sorted_by < 0 ? "" : "in the copy in the order of mode " + std::to_string(source.sorted_by) + ", ";
+  fail(source.chunk, order + "mode " + std::to_string(mode) + " has a coordinate outside [" +
+                         std::to_string(allowed.lower) + ", " + std::to_string(allowed.upper) + "]");
 }
 
 PayloadView open_column(const ChunkView& chunk, Column column, const char* name) {
@@ -231,7 +233,7 @@ void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, Fr
     const RowRange found = HWY_DYNAMIC_DISPATCH(range_of_rows)(rows);
     if (found.lower >= allowed.lower && found.upper <= allowed.upper) continue;
     std::fill_n(rows, frame_entries, allowed.lower);
-    fail_at_row(source.chunk, n, allowed);
+    fail_at_row(source, n, allowed);
   }
 }
 
@@ -304,7 +306,7 @@ void FrameDecoder::check_lines(const FrameSource& source, const std::uint64_t* l
       return pext_one(found.lower, mask) >= allowed.lower && pext_one(found.upper, mask) <= allowed.upper;
     };
     // The box suffices for most frames: sorted lines share their high bits.
-    if (!holds(box) && !holds(range_of_bits(all, mask))) fail_at_row(source.chunk, n, allowed);
+    if (!holds(box) && !holds(range_of_bits(all, mask))) fail_at_row(source, n, allowed);
   }
 }
 

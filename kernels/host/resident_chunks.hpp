@@ -127,8 +127,9 @@ class ResidentChunks {
     std::uint64_t of_making = 0;
     const auto add_group = [&](std::uint64_t nnz) {
       of_making = std::max(of_making, arranging_bytes(order, nnz, threads, may_have_fibers(config, threads)));
-      for (const std::uint64_t length : config.layout.shape()) {
-        of_results += arranged_bytes(order, nnz, length, parts);
+      for (int mode = 0; mode < order; ++mode) {
+        const bool has_order = !config.orders.empty() && !config.orders[static_cast<std::size_t>(mode)].empty();
+        if (!has_order) of_results += arranged_bytes(order, nnz, config.layout.mode(mode).length, parts);
       }
     };
     std::uint64_t group_nnz = 0;

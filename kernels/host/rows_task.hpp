@@ -1,6 +1,7 @@
 // The task of the row kernels for nonzeros of a chunk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/factor_set.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <ranges>
@@ -13,9 +14,13 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
+#include "blco/executor.hpp"
+#include "blco/layout.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/backend_checks.hpp"
+#include "kernels/bit_range.hpp"
+#include "kernels/factor_set.hpp"
 #include "kernels/host/entry_terms.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/loss_rows.hpp"
@@ -25,8 +30,8 @@
 
 namespace blco {
 
-// Mean nonzeros of a fiber, neighbours that differ in one other mode only, from which it is faster to add them up
-// before their other rows multiply the sum. In shorter ones a processor too often mistakes where they end.
+// As min_fiber_nnz of arranged nonzeros. Less, because a line tells where its fiber ends. An order has fibers at its
+// bottom from 3 nonzeros on, where they make it smaller: a tile whose fibers are short is added up one by one.
 inline constexpr std::size_t min_sorted_fiber_nnz = 6;
 
 // A chunk is cut into parts that depend on it alone, whoever works on them. What a part has of its first row, which the
@@ -50,13 +55,13 @@ class SortedPass {
     }
     if (orders_.empty()) return;
     first_rows_ = AlignedBuffer<Sum>(most_parts * stride_);
-    if (config.loss_passes) weights_ = AlignedBuffer<double>(weights_of(executor.width()));
+    if (has_weights(config)) weights_ = AlignedBuffer<double>(weights_of(executor.width()));
   }
 
   // Beside decoders, which are small.
   static std::uint64_t bytes(const BackendConfig& config, int threads) {
     if (std::ranges::all_of(config.orders, &BitModes::empty)) return 0;
-    const std::uint64_t weights = config.loss_passes ? mapped_bytes(weights_of(threads) * sizeof(double)) : 0;
+    const std::uint64_t weights = has_weights(config) ? mapped_bytes(weights_of(threads) * sizeof(double)) : 0;
     return mapped_bytes(most_parts * padded_rank<Sum>(config.rank) * sizeof(Sum)) + weights;
   }
 
@@ -69,6 +74,7 @@ class SortedPass {
   double add(const FrameSource& source, const PassRequest& request, RowsView<Sum> output, std::span<FrameRing> rings) {
     const Order& order = order_of(source.sorted_by);
     const bool serves = request.only_mode() == source.sorted_by || (request.outputs == 0 && !request.is_mttkrp());
+    require(request.is_mttkrp() || weights_.size() > 0, "a loss pass, but the backend was made for none");
     require(serves && request.product == Product::hadamard,
             "a chunk in the order of mode " + std::to_string(source.sorted_by) + " serves that mode's output alone");
     const std::uint64_t parts =
@@ -79,6 +85,8 @@ class SortedPass {
       for (std::uint64_t number = next++; number < parts; number = next++) {
         Part part = make_part(source, order, number, output, rings[thread]);
         if (!request.is_mttkrp()) {
+          const ModeSet all = all_modes(order.decoder.order());
+          part.model = make_rows_task<Sum, Factor>(factors_, stride_, order.decoder, source, all, rings[thread]);
           part.function = &*request.function;
           part.weights = weights_.data() + thread * tile_entries;
         }
@@ -101,6 +109,7 @@ class SortedPass {
   // Of a tile, to tell how long its fibers are.
   static constexpr std::size_t sampled_entries = 4 * frame_entries;
   static constexpr std::uint64_t tile_entries = tile_frames * frame_entries;
+  static bool has_weights(const BackendConfig& config) { return config.loss_passes || config.all_outputs; }
   static std::uint64_t weights_of(int threads) { return static_cast<std::uint64_t>(threads) * tile_entries; }
 
   using Task = RowsTask<Sum, Factor>;
@@ -144,8 +153,8 @@ class SortedPass {
     return decoder.decodes_to_lines() ? pext_portable(key, decoder.row_mask(source.sorted_by)) : key;
   }
 
-  static void check_order(std::uint64_t before, std::uint64_t after, const FrameSource& source) {
-    if (before <= after) return;
+  static void check_order(bool is_sorted, const FrameSource& source) {
+    if (is_sorted) return;
     throw Error(ErrorKind::corrupt, "chunk " + std::to_string(source.chunk) + " of the copy in the order of mode " +
                                         std::to_string(source.sorted_by) +
                                         " is not in that order; the file is damaged, ingest it again");
@@ -166,8 +175,6 @@ class SortedPass {
     task.output.matrix = output.data;
     task.output.rows = ring.rows(mode);
     task.output.mask = order.decoder.row_mask(mode);
-    part.model =
-        make_rows_task<Sum, Factor>(factors_, stride_, order.decoder, source, all_modes(order.decoder.order()), ring);
     if (output.data != nullptr) {
       part.first = first_rows_.data() + number * stride_;
       std::fill_n(part.first, stride_, Sum{0});
@@ -180,11 +187,12 @@ class SortedPass {
     return part;
   }
 
-  // In the order of parts.
+  // In the order of parts. Where these turn out to be in no order, two threads may have added to one row at once: the
+  // pass ends with an error then, and nobody reads its output.
   double add_first_rows(const FrameSource& source, RowsView<Sum> output) {
     double terms = 0;
     for (std::size_t part = 0; part < results_.size(); ++part) {
-      if (part > 0) check_order(results_[part - 1].last_key, results_[part].first_key, source);
+      if (part > 0) check_order(results_[part - 1].last_key <= results_[part].first_key, source);
       terms += results_[part].terms;
       if (output.data == nullptr) continue;
       Sum* const to = output.row(row_of(source, results_[part].first_key));
@@ -203,7 +211,7 @@ class SortedPass {
     if (is_begin) {
       part.result.first_key = key;
     } else {
-      check_order(part.result.last_key, key, source);
+      check_order(part.result.last_key <= key, source);
     }
     part.result.last_key = key_of(count - 1);
     if (!part.is_in_first_row) return 0;
@@ -217,8 +225,8 @@ class SortedPass {
 
   // Adds the nonzeros of `range`, the first `of_first_row` of them to the part's first row; `values` begin with that of
   // the first one, and are nullptr if all are 1. `readable`: as for model_values.
-  void add_range(const FrameSource& source, Part& part, Task& task, NonzeroRange range, std::size_t of_first_row,
-                 const double* values, std::size_t readable) {
+  void add_range(Part& part, Task& task, NonzeroRange range, std::size_t of_first_row, const double* values,
+                 std::size_t readable) {
     if (part.function != nullptr) {
       for (std::size_t first = 0; first < range.count; first += most_entries) {
         std::array<double, most_entries> models;
@@ -233,7 +241,8 @@ class SortedPass {
     if (of_first_row > 0) {
       Task first = task;
       first.output.matrix = part.first;
-      first.output.first_row = row_of(source, part.result.first_key);
+      first.output.mask = 0;  // of lines: it is a matrix of one row
+      first.output.first_row = task.sorted ? 0 : part.result.first_key;
       mttkrp_rows(first, {range.begin, of_first_row});
     }
     mttkrp_rows(task, {range.begin + of_first_row, range.count - of_first_row});
@@ -244,9 +253,7 @@ class SortedPass {
     for (std::uint64_t from = frames.first; from < frames.end; from += tile_frames) {
       const NonzeroSpan tile = order.decoder.tile_of(source, {from, std::min(frames.end, from + tile_frames)}, ring);
       const std::span<const std::uint64_t> lines(tile.indices, tile.count);
-      for (std::size_t at = frame_entries; at < lines.size(); at += frame_entries) {
-        check_order(lines[at - 1], lines[at], source);
-      }
+      check_order(rises_under(lines, mask), source);
       const std::size_t of_first =
           enter(part, source, lines.size(), from == frames.first, [&](std::size_t at) { return lines[at] & mask; });
       const auto sample = lines.first(std::min(lines.size(), sampled_entries));
@@ -255,7 +262,7 @@ class SortedPass {
       Task& task = in_fibers ? part.fibers : part.rows;
       task.lines = part.model.lines = tile.indices;
       task.values = tile.values;
-      add_range(source, part, task, {0, lines.size()}, of_first, tile.values, lines.size());
+      add_range(part, task, {0, lines.size()}, of_first, tile.values, lines.size());
     }
   }
 
@@ -267,9 +274,10 @@ class SortedPass {
       const std::size_t begin = frame % 2 * frame_entries;
       const auto count = static_cast<std::size_t>(source.entries_of(frame));
       const std::uint32_t* const rows = ring.rows(source.sorted_by) + begin;
+      check_order(std::is_sorted(rows, rows + count), source);
       const std::size_t of_first =
           enter(part, source, count, frame == frames.first, [rows](std::size_t at) { return rows[at]; });
-      add_range(source, part, part.rows, {begin, count}, of_first, ring.values() + begin, frame_entries);
+      add_range(part, part.rows, {begin, count}, of_first, ring.values() + begin, frame_entries);
     }
   }
 

@@ -18,6 +18,8 @@ CASES = {
     "a high rank": ("60x50x40", ["--rank", 1500]),
     "one thread": ("900000x700000x500000", ["--rank", 8, "--threads", 1]),
     "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),
+    "orders of modes": ("900000x700000x500000 --orders all", ["--rank", 16]),
+    "orders, apr": ("900000x700000x500000 --orders all", ["--rank", 16, "--method", "apr"]),
     "Adam": ("150000x100000x50000", ["--rank", 6, "--method", "gcp", "--loss", "gamma", "--learning-rate", "1e-4"]),
 }
 
@@ -27,7 +29,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         container, model = pathlib.Path(temporary) / "tensor.blco", pathlib.Path(temporary) / "model.h5"
         for name, (shape, options) in CASES.items():
-            commands.run("blco-gen", "--shape", shape, "--nnz", 50000, "-o", container)
+            commands.run("blco-gen", "--shape", *shape.split(), "--nnz", 50000, "-o", container)
             budget = commands.min_budget(container, *options)
             _, peak = commands.run("blco-cpd", container, *options, "--sweeps", 2, "--memory", budget, "-o", model)
             print(f"{name:16} budget {mebibytes(budget):6.1f} MiB, peak {mebibytes(peak):6.1f} MiB")

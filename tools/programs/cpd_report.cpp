@@ -25,14 +25,11 @@ void print_tiers(Reporter& reporter, const CpdPlan& plan) {
 // Which order of the nonzeros each mode's passes read.
 void print_orders(Reporter& reporter, const CpdPlan& plan) {
   if (!plan.orders_note.empty()) reporter.print("orders  not read: {}", plan.orders_note);
-  if (plan.reads.empty()) return;
-  std::string text;
   for (std::size_t mode = 0; mode < plan.reads.size(); ++mode) {
     const ModeRead& read = plan.reads[mode];
-    text += fmt::format("{}mode {} {}, {}", mode == 0 ? "" : "; ", mode, read.own_order ? "its own" : "the natural one",
-                        format_bytes(read.disk_bytes));
+    reporter.print("orders  mode {}: {} order, {} read per pass", mode, read.own_order ? "its own" : "the natural",
+                   format_bytes(read.disk_bytes));
   }
-  reporter.print("orders  read per pass: {}", text);
 }
 
 // The part of a plan that only a GPU has.

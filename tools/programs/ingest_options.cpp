@@ -33,8 +33,8 @@ void add_container_options(CommandLine& line, IngestOptions& ingest) {
       {"none|auto|all|MODES",
        "Modes that get a copy of all nonzeros in an order of their own, beside the natural order, by name or number "
        "from 0: MODES such as user,day; all of them; or auto, those for which the order promises to pay, by counts of "
-       "the nonzeros. A copy is about as large as the natural order. On the CPU, fits of method als read the copies: their passes "
-       "take less time and memory",
+       "the nonzeros. A copy is about as large as the natural order. On the CPU, fits of the methods als and apr that "
+       "have little memory are faster with copies",
        "none"});
   line.add("--compression",
            [&](const std::string& word) {

@@ -51,9 +51,14 @@ nb::dict as_dict(const CpdPlan& plan) {
   dict["planned_bytes"] = plan.planned_bytes;
   dict["minimum_bytes"] = plan.minimum_bytes;
   dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
-  nb::list orders;
-  for (const ModeRead& read : plan.reads) orders.append(read.own_order ? "own" : "natural");
-  dict["orders"] = orders;
+  nb::list reads;
+  for (const ModeRead& read : plan.reads) {
+    nb::dict of_mode;
+    of_mode["order"] = read.own_order ? "own" : "natural";
+    of_mode["disk_bytes"] = read.disk_bytes;
+    reads.append(of_mode);
+  }
+  dict["reads"] = reads;
   dict["orders_note"] = plan.orders_note;
   dict["column_slabs"] = plan.column_slabs;
   dict["row_bytes_per_pass"] = plan.row_bytes_per_pass;

@@ -118,7 +118,9 @@ ConstantModel CpApr::check_entries(const Tensor& tensor, const CpdOptions&, int 
       name_in_messages() + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
 }
 
-MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions&) { return {.passes_by_mode = true, .stops_after_pass = true}; }
+MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions&) {
+  return {.passes_by_mode = true, .stops_after_pass = true};
+}
 
 void CpApr::start(std::span<const double> weights) {
   if (!weights.empty()) weights_.assign(weights.begin(), weights.end());

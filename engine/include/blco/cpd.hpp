@@ -47,13 +47,13 @@ struct PassSeconds {
   const char* bound() const;  // the name of the longest
 };
 
-// Where the chunks stay between passes, and what a pass reads.
 // What each pass of a mode reads, but the first one.
 struct ModeRead {
   bool own_order = false;        // the copy in the mode's own order; else the natural order
   std::uint64_t disk_bytes = 0;  // from the container
 };
 
+// Where the chunks stay between passes, and what a pass reads.
 struct CpdPlan {
   std::string device;
   std::string device_note;  // why no GPU is used although the job looked for one; else empty
@@ -65,7 +65,7 @@ struct CpdPlan {
   int processes = 1;  // that share the job (Compute::peers); what follows is of this one
   // Of Compute::devices, the plans of all but the first. What follows is of the first one, but the host memory of all.
   std::vector<CpdPlan> others = {};
-  std::uint64_t chunk_count = 0;
+  std::uint64_t chunk_count = 0;      // of all orders that passes read
   std::uint64_t device_chunks = 0;    // in device memory, packed as on disk
   std::uint64_t decoded_chunks = 0;   // in host memory, ready to use
   std::uint64_t packed_chunks = 0;    // in host memory, packed as on disk

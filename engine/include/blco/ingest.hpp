@@ -89,8 +89,8 @@ struct IngestOptions {
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   // Modes, by name or by number from 0, that get a copy of all nonzeros in an order of their own, which their passes
-  // read on the CPU. {"all"}: every mode. {"auto"}: those for which it promises to pay, by counts of the nonzeros alone; see
-  // OrderedMode. Empty or {"none"}: no mode. A mode that has one of these names goes by its number. Not for
+  // read on the CPU. {"all"}: every mode. {"auto"}: those for which it promises to pay, by counts of the nonzeros
+  // alone; see OrderedMode. Empty or {"none"}: no mode. A mode that has one of these names goes by its number. Not for
   // held_out_to.
   std::vector<std::string> orders = {};
   ColumnOptions columns = {};

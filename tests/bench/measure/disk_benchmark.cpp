@@ -103,7 +103,7 @@ DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options) 
   const TensorSizes sizes = measure_tensor(TensorChunks::of(tensor));
   const Cache cache(TensorChunks::of(tensor).name());
   DiskReport report;
-  report.nnz = sizes.nnz();
+  report.nnz = tensor.nnz();
   report.file_bytes = tensor.summary().file_bytes;
   for (const ChunkSizes& chunk : sizes.chunks) {
     report.stored_bytes += chunk.stored_bytes;

@@ -38,6 +38,23 @@ struct Sorted {
   }
 };
 
+// Fibers of 8 to 32 nonzeros along mode 1, and some of one.
+CooTensor with_fibers(const std::vector<std::uint64_t>& shape, std::uint64_t fibers) {
+  CooTensor tensor = random_tensor({.shape = shape, .nnz = fibers, .seed = 21, .values = Values::counts});
+  const std::size_t order = shape.size();
+  for (std::size_t f = 0, count = tensor.nnz(); f < count; ++f) {
+    const std::size_t more = f % 5 == 0 ? 0 : 7 + f % 25;
+    for (std::size_t i = 1; i <= more; ++i) {
+      for (std::size_t m = 0; m < order; ++m) {
+        const std::uint64_t coordinate = tensor.coordinate(f, m);
+        tensor.coordinates.push_back(m == 1 ? (coordinate + i) % shape[1] : coordinate);
+      }
+      tensor.values.push_back(static_cast<double>(1 + i % 4));
+    }
+  }
+  return coalesce(tensor);
+}
+
 std::vector<double> sorted_pass(const Sorted& sorted, const BackendConfig& config, int threads,
                                 std::span<const std::vector<double>> factors, Tier tier = Tier::streamed) {
   BackendUnderTest backend(threads, config);
@@ -88,6 +105,16 @@ TEST_P(SortedPasses, EqualTheDefinitionAtAnyRank) {
   }
 }
 
+TEST_P(SortedPasses, AddUpFibersAtAnyRank) {
+  const auto tensor = with_fibers({12, 40, 30}, 300);
+  ASSERT_GT(tensor.nnz(), 10 * min_sorted_fiber_nnz);
+  for (const int rank : {1, 2, 3, 4, 8, 9, 16, 17, 24, 32, 33, 64, 65, 100, 136}) {
+    expect_mttkrp(Sorted(tensor, 0, 1, 1000), rank);
+  }
+  const auto of_order_5 = with_fibers({9, 40, 12, 7, 11}, 600);
+  for (const int rank : {1, 16, 40}) expect_mttkrp(Sorted(of_order_5, 2, 1, 3000), rank);
+}
+
 // Rows that begin in one part, or chunk, and end in another; one that fills several.
 TEST_P(SortedPasses, AddUpRowsThatSeveralPartsShare) {
   const auto tensor = random_tensor({.shape = {9, 300, 200}, .nnz = 8 * part_nnz, .seed = 3, .skew = 3});
@@ -119,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Host, SortedPasses,
                          [](const auto& which) { return which.param.name(); });
 
 TEST(SortedPass, HasTheSameBitsForAnyNumberOfThreadsAndInEveryTier) {
-  const auto tensor = random_tensor({.shape = {60, 40, 90}, .nnz = 6 * part_nnz, .seed = 7});
+  const auto tensor = with_fibers({60, 40, 90}, 1500);
+  ASSERT_GT(tensor.nnz(), 5 * part_nnz);
   const auto factors = random_factors(tensor.shape, 7, 1);
   for (const int bottom : {-1, 1}) {
     const Sorted sorted(tensor, 0, bottom, 4 * part_nnz);
@@ -169,30 +197,50 @@ TEST(SortedPass, ReadsRowsByTablesToo) {
   EXPECT_EQ(std::vector<double>(output.row(0), output.row(0) + 160), expected);
 }
 
-// Frames that have changed places, of one tile, and of parts.
+// Runs a pass over one chunk whose entries are in the order of `moved`, but for the name in that of mode 0.
+void expect_refused(const CooTensor& moved, std::size_t nnz) {
+  const BitModes bits = bit_modes_of(moved.shape, 0);
+  const EncodedChunk chunk = encode_chunk(moved, 0, nnz, 5, TensorLayout(moved.shape, bits), /*sorted_by=*/0);
+  BackendConfig config{.layout = TensorLayout(moved.shape), .rank = 3};
+  config.orders.resize(moved.order());
+  config.orders[0] = bits;
+  BackendUnderTest backend(1, config);
+  backend.load(random_factors(moved.shape, 3, 1));
+  backend->begin_pass(0);
+  try {
+    backend->submit(0, chunk.view());
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::corrupt);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("chunk 5 of the copy in the order of mode 0"));
+  }
+  backend->finish_pass();
+}
+
+// What lies in between would otherwise be taken for rows of the first one, and be added outside of its place.
 TEST(SortedPass, RefusesLinesInAnotherOrder) {
-  auto tensor = random_tensor({.shape = {60, 40, 90}, .nnz = 6 * part_nnz, .seed = 10});
-  const Sorted sorted(tensor, 0, -1, 4 * part_nnz);
-  const CooTensor in_order = in_order_of(tensor, TensorLayout(tensor.shape, sorted.bits()));
-  for (const std::uint64_t other : {std::uint64_t{1}, 2 * tile_frames + 3}) {
-    CooTensor moved = in_order;
-    for (std::size_t i = 0; i < frame_entries; ++i) {
-      const std::size_t from = other * frame_entries + i;
-      for (std::size_t m = 0; m < 3; ++m) std::swap(moved.coordinates[i * 3 + m], moved.coordinates[from * 3 + m]);
+  const std::vector<std::vector<std::uint64_t>> shapes{{60'000, 40, 90}, {60'000, 8192, 8192, 8192, 8192}};
+  for (const std::vector<std::uint64_t>& shape : shapes) {
+    const auto tensor = random_tensor({.shape = shape, .nnz = 4 * part_nnz, .seed = 10});
+    const CooTensor in_order = in_order_of(tensor, TensorLayout(shape, bit_modes_of(shape, 0)));
+    const std::size_t order = shape.size();
+    // Neighbours in a frame, frames of a tile, and parts: entry i goes where entry j was, and the other way round.
+    const std::pair<std::size_t, std::size_t> swaps[] = {
+        {0, 1}, {5, 100}, {frame_entries + 3, frame_entries + 4}, {10, 3 * frame_entries}, {0, 2 * part_nnz + 300}};
+    for (const auto& [i, j] : swaps) {
+      SCOPED_TRACE(std::to_string(order) + " modes, " + std::to_string(i) + " and " + std::to_string(j));
+      CooTensor moved = in_order;
+      for (std::size_t m = 0; m < order; ++m)
+        std::swap(moved.coordinates[i * order + m], moved.coordinates[j * order + m]);
+      if (moved.coordinate(i, 0) != moved.coordinate(j, 0)) expect_refused(moved, 3 * part_nnz);
     }
-    const EncodedChunk chunk =
-        encode_chunk(moved, 0, 3 * part_nnz, 5, TensorLayout(tensor.shape, sorted.bits()), /*sorted_by=*/0);
-    BackendUnderTest backend(2, sorted.config(3));
-    backend.load(random_factors(tensor.shape, 3, 1));
-    backend->begin_pass(0);
-    try {
-      backend->submit(0, chunk.view());
-      FAIL() << "frame " << other;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::corrupt);
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("chunk 5 of the copy in the order of mode 0"));
+    CooTensor first_again = in_order;  // rows 5, 0, ..., 0, 5
+    for (std::size_t e = 0; e < frame_entries; ++e) {
+      first_again.coordinates[e * order] = e == 0 || e + 1 == frame_entries ? 5 : 0;
     }
-    backend->finish_pass();
+    expect_refused(first_again, frame_entries);
+    for (std::size_t e = 1; e + 1 < frame_entries; ++e) first_again.coordinates[e * order] = e == 1 ? 59'999 : 5;
+    expect_refused(first_again, frame_entries);
   }
 }
 
@@ -200,8 +248,8 @@ TEST(SortedPass, RefusesLinesInAnotherOrder) {
 TEST(SortedPass, AddsUpTermsAndWeights) {
   const std::vector<std::vector<std::uint64_t>> shapes{{60, 40, 90}, {8192, 8192, 8192, 8192, 8192}};
   for (const std::vector<std::uint64_t>& shape : shapes) {
-    const auto tensor = random_tensor({.shape = shape, .nnz = 3 * part_nnz, .seed = 12, .values = Values::counts});
-    const Sorted sorted(tensor, 1, 0, 2 * part_nnz);
+    const auto tensor = with_fibers(shape, 1000);
+    const Sorted sorted(tensor, 2, 1, 2 * part_nnz);
     auto factors = random_factors(shape, 5, 2);
     for (auto& factor : factors) {
       for (double& number : factor) number = std::abs(number);
@@ -218,12 +266,12 @@ TEST(SortedPass, AddsUpTermsAndWeights) {
         backend->finish_pass();
         return backend->sum_of_terms();
       };
-      const double expected_terms = run(encode(tensor, 2 * part_nnz), mode_bit(1));
-      const std::vector<double> expected = backend.output(1);
+      const double expected_terms = run(encode(tensor, 2 * part_nnz), mode_bit(2));
+      const std::vector<double> expected = backend.output(2);
 
       EXPECT_NEAR(run(sorted.chunks, 0), expected_terms, 1e-9 * std::abs(expected_terms));
-      EXPECT_NEAR(run(sorted.chunks, mode_bit(1)), expected_terms, 1e-9 * std::abs(expected_terms));
-      const std::vector<double> found = backend.output(1);
+      EXPECT_NEAR(run(sorted.chunks, mode_bit(2)), expected_terms, 1e-9 * std::abs(expected_terms));
+      const std::vector<double> found = backend.output(2);
       for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-9 * (1 + expected[i])) << i;
     }
   }
@@ -242,6 +290,11 @@ TEST(SortedPass, ServesTheOutputOfItsModeAlone) {
     EXPECT_THROW(backend->submit(0, chunk.view()), Error);
     backend->finish_pass();
   }
+  BackendConfig without_losses = sorted.config(3);
+  BackendUnderTest other(1, without_losses);
+  other->begin_pass(PassRequest(EntryFunction{.rule = EntryRule::model}, mode_bit(0)));
+  EXPECT_THROW(other->submit(0, chunk.view()), Error);
+  other->finish_pass();
   EncodedChunk of_none = chunk;
   of_none.sorted_by = 2;
   backend->begin_pass(2);
