@@ -14,6 +14,7 @@ namespace {
 constexpr int plain_sweeps = 6;
 constexpr double largest_step = 0.95;
 constexpr double sweeps_of_half_a_step = 3;
+constexpr std::size_t small_changes = 3;       // in a row end a fit
 constexpr double sweeps_to_settle = 5;         // after a restart
 constexpr std::size_t sweeps_of_no_gain = 10;  // that end a fit together, whatever restarts are among them
 
@@ -158,10 +159,13 @@ bool Momentum::has_converged(const CpdModel& so_far, const SweepReport* report) 
     return true;
   }
   const bool knows_restarts = report != nullptr || is_restored_;
-  if (sweeps < 3 || (knows_restarts && sweeps_ < std::min(sweeps_to_settle, static_cast<double>(sweeps)))) return false;
-  const double last = std::abs(fits[sweeps - 1] - fits[sweeps - 2]);
-  const double before = std::abs(fits[sweeps - 2] - fits[sweeps - 3]);
-  return last < tolerance && before < tolerance && last <= before;
+  if (knows_restarts && sweeps_ < std::min(sweeps_to_settle, static_cast<double>(sweeps))) return false;
+  if (sweeps <= small_changes) return false;
+  const auto change = [&](std::size_t sweep) { return std::abs(fits[sweep] - fits[sweep - 1]); };
+  for (std::size_t sweep = sweeps - small_changes; sweep < sweeps; ++sweep) {
+    if (!(change(sweep) < tolerance)) return false;
+  }
+  return change(sweeps - 1) <= change(sweeps - 2);
 }
 
 MethodState Momentum::state() const {

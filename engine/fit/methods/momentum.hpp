@@ -35,8 +35,8 @@ class Momentum final : public FitMethod {
   void run_step(SweepReport& report) override;
   std::optional<double> first_objective() const override { return method_->first_objective(); }
   void undo_step() override;
-  // Two small changes of the fit in a row that do not grow, without a restart in the last five sweeps; or a small change
-  // by ten sweeps together.
+  // Three small changes of the fit in a row, the last no larger than the one before, without a restart in five sweeps;
+  // or a small change by ten sweeps together.
   bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return method_->weights(); }
 

@@ -248,17 +248,18 @@ TEST_F(MomentumFit, TakesOneCopyOfTheFactorsMoreAndNamesItselfWhereThereIsNoRoom
   EXPECT_THAT(refusal_of(within({.host_bytes = 1 << 20}, off)), testing::Not(testing::HasSubstr("momentum")));
 }
 
-// Two small changes in a row that do not grow, without a restart in five sweeps, or one by ten sweeps together.
+// Three small changes in a row of which the last does not grow, without a restart in five sweeps, or one by ten sweeps
+// together.
 bool may_end_after(const std::vector<SweepReport>& reports, double tolerance) {
   const std::size_t count = reports.size();
   if (count > 10 && reports[count - 1].fit - reports[count - 11].fit < tolerance) return true;
-  if (count < 3) return false;
+  if (count < 4) return false;
   for (std::size_t i = count - std::min<std::size_t>(count, 5); i < count; ++i) {
     if (reports[i].restarted) return false;
   }
   const double last = reports[count - 1].fit_change;
   const double before = reports[count - 2].fit_change;
-  return last < tolerance && before < tolerance && last <= before;
+  return last < tolerance && before < tolerance && reports[count - 3].fit_change < tolerance && last <= before;
 }
 
 TEST_F(MomentumFit, StopsAtSmallChangesThatNoRestartHasMade) {
