@@ -15,6 +15,7 @@
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/momentum.hpp"
 #include "engine/fit/methods/value_unit.hpp"
 #include "engine/model/arrange_components.hpp"
 #include "engine/model/model_check.hpp"
@@ -61,6 +62,9 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   if (options.rank != 0) compare("rank", std::to_string(model.rank), std::to_string(options.rank));
   compare("method", model.method, wanted.method);
   const bool same_method = model.method == wanted.method;
+  if (same_method && is_with_momentum(model) && !options.momentum.value_or(true)) {
+    found.push_back(option_name("momentum", "on") + ", not off");
+  }
   if (same_method || traits_of(*find_method(model.method)).takes_loss)
     compare("loss", model.loss, to_string(wanted.loss));
   const std::vector<std::string> constraints = to_strings(wanted.constraints);
@@ -137,6 +141,7 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
   options.seed = model.seed;
   options.ridge = model.ridge;
   options.compute.precision = model.precision;
+  if (is_with_momentum(reader.header())) options.momentum = true;
   return options;
 }
 
@@ -149,6 +154,7 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
     options.ridge = resumed->header().ridge;
     options.rank = static_cast<int>(resumed->header().rank);
     options.seed = resumed->header().seed;
+    options.momentum = options.momentum.value_or(is_with_momentum(resumed->header()));
   } else if (given.rank == 0 && given.initial != nullptr) {
     options.rank = given.initial->rank;
   }
@@ -173,6 +179,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
   needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;
   needs.backend.vectors = of_method.vectors;
+  if (has_momentum(options)) needs.smaller = option_name("momentum", "off") + ", " + needs.smaller;
   needs.slot_bytes = of_method.slot_bytes;
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
   needs.caller_bytes += beyond_backend + of_method.host_bytes + held_bytes;

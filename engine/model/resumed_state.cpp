@@ -79,6 +79,11 @@ std::uint64_t ResumedState::sweeps() const {
   return file_->header().fit_history.size() + file_->header().objective_history.size();
 }
 
+double ResumedState::last_fit() const {
+  const std::vector<double>& fits = file_->header().fit_history;
+  return fits.empty() ? 0 : fits.back();
+}
+
 void ResumedState::read_rows(const StateRowsSink& sink) const { file_->read_state(sink); }
 
 void check_sweeps(const ModelFile& model, const std::filesystem::path& path) {

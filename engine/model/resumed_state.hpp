@@ -28,6 +28,8 @@ class ResumedState {
   double reordered_modes() const;
   // Of the fit that was saved.
   std::uint64_t sweeps() const;
+  // That of the last sweep; 0 for a method without one.
+  double last_fit() const;
 
   // The next number; the first call gives the one behind the reordered modes.
   // `what` says what it is, such as "the number of steps". Refuses all but whole numbers up to `most`, or numbers from

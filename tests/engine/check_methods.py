@@ -14,7 +14,7 @@ import tempfile
 
 from blco_commands import Commands, skip
 
-MODULES = ("check_methods_rows", "check_methods_ranks", "check_methods_counts", "check_methods_gcp",
+MODULES = ("check_methods_rows", "check_methods_momentum", "check_methods_ranks", "check_methods_counts", "check_methods_gcp",
            "check_methods_tucker", "check_methods_units")
 
 

@@ -8,6 +8,7 @@ import random
 METHOD_JOBS = {
     "als": ("counts.blco", []),
     "als, nonnegative": ("counts.blco", ["--nonnegative"]),
+    "als, momentum": ("counts.blco", ["--momentum", "on"]),
     "als, simplex and box": ("counts.blco", ["--simplex", "1", "--box", "0:2:2"]),
     "apr": ("counts.blco", ["--method", "apr", "--inner", "3"]),
     "gcp, L-BFGS": ("counts.blco", ["--method", "gcp", "--loss", "poisson", "--evaluations", "4"]),

@@ -542,6 +542,7 @@ TEST_F(Misuses, AreOfEachPublicFunction) {
   // Any argument of their types has an answer; dismiss() takes peers alone, and is_model() and is_tucker() never throw.
   std::set<std::string> known{"max_sweeps_of",
                               "tolerance_of",
+                              "has_momentum",
                               "name_of",
                               "has_fit",
                               "to_string",

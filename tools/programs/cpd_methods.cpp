@@ -82,6 +82,7 @@ void take_from_resumed(const CommandLine& line, CpdArguments& arguments) {
   const CpdOptions resumed = options_of_model(arguments.cpd.resume);
   if (!line.has("--method")) arguments.method = name_of(resumed.method);
   if (!line.has("--ridge")) arguments.cpd.ridge = resumed.ridge;
+  if (!line.has("--momentum")) arguments.cpd.momentum = resumed.momentum;
   if (!line.has("--precision")) arguments.cpd.compute.precision = resumed.compute.precision;
   const auto* const gcp = std::get_if<GcpMethod>(&resumed.method);
   if (gcp != nullptr && !line.has("--loss")) arguments.gcp.loss = gcp->loss;
@@ -154,6 +155,14 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
        "when their error has risen twice in a row, and keeps the model with the smallest error"});
 }
 
+void add_momentum(CommandLine& line, CpdOptions& cpd) {
+  line.add_choice<std::optional<bool>>(
+      "--momentum", cpd.momentum, {{"on", true}, {"off", false}},
+      "With --method als: start each sweep but the first six ahead of the model, on the line from the one before, and "
+      "undo a sweep that ends with a worse model (restart). Takes fewer sweeps, and one more copy of the factors; with "
+      "no other constraint than --nonnegative. Without it, off, or with --resume as that checkpoint has it");
+}
+
 }  // namespace
 
 void add_method_options(CommandLine& line, CpdArguments& arguments) {
@@ -172,6 +181,7 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
       "(complete)");
   add_constraints(line, arguments);
   add_own_options(line, arguments);
+  add_momentum(line, cpd);
   line.add(
       "--ridge", [&](const std::string& word) { cpd.ridge = parse_real(word); },
       {"X",

@@ -126,7 +126,10 @@ std::string explain_tolerance(const CpdOptions& options) {
   if (std::holds_alternative<AprMethod>(options.method)) {
     return fmt::format("no number of a factor violates the optimality conditions by more than {}", tolerance);
   }
-  if (has_fit(options.method)) return fmt::format("the fit changed by less than {}", tolerance);
+  if (has_fit(options.method)) {
+    return fmt::format("{} by less than {}", has_momentum(options) ? "sweeps changed the fit" : "the fit changed",
+                       tolerance);
+  }
   if (const auto* completion = std::get_if<CompletionMethod>(&options.method)) {
     const std::string root = fmt::format("the root of the objective fell by less than {} of itself", tolerance);
     return completion->validation == nullptr ? root : root + ", or the error over held-out entries rose twice in a row";
@@ -281,6 +284,10 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
     json["fit_change"] = report.fit_change;
     json["system_ranks"] = report.system_ranks;
     words = fmt::format("fit {:.12f}  change {:+.1e}", report.fit, report.fit_change);
+    if (report.restarted) {
+      json["restarted"] = true;
+      words += "  restart";
+    }
   } else {
     words = fmt::format("objective {:.12e}", report.objective);
   }

@@ -200,6 +200,7 @@ CpdOptions read_options(const Tensor& tensor, const nb::dict& dict) {
   words.take("max_sweeps", options.max_sweeps.emplace(max_sweeps_of(options)));
   words.take("tolerance", options.tolerance.emplace(tolerance_of(options)));
   words.take("ridge", options.ridge);
+  if (words.has("momentum")) words.take("momentum", options.momentum.emplace());
   words.take("seed", options.seed);
   words.take_word<Start>("start", options.start,
                          {{"auto", Start::automatic},
@@ -423,7 +424,9 @@ void bind_fits(nb::module_& module) {
       .def_ro("seconds", &SweepReport::seconds)
       .def_ro("passes", &SweepReport::passes)
       .def_ro("bytes_read", &SweepReport::bytes_read)
-      .def_ro("converged", &SweepReport::converged);
+      .def_ro("converged", &SweepReport::converged)
+      .def_ro("restarted", &SweepReport::restarted,
+              "Momentum led to a worse model: the model is that of the sweep before.");
   nb::class_<StartReport>(module, "Start", "One of several fits.")
       .def_ro("seed", &StartReport::seed)
       .def_ro("sweeps", &StartReport::sweeps)

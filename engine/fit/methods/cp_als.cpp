@@ -42,6 +42,9 @@ class CpAls final : public FitMethod {
   void undo_step() override;
   bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return weights_; }
+  void set_weights(std::span<const double> weights) override { weights_.assign(weights.begin(), weights.end()); }
+  // That of the ridge.
+  double penalty() const override;
 
   // The duals of constrained modes.
   MethodState state() const override;
@@ -240,6 +243,10 @@ bool CpAls::has_converged(const CpdModel& so_far, const SweepReport*) const {
   return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < tolerance_of(context_.options);
 }
 
+double CpAls::penalty() const {
+  return context_.options.ridge * std::inner_product(weights_.begin(), weights_.end(), weights_.begin(), 0.0);
+}
+
 MethodState CpAls::state() const {
   if (needs(context_.tensor.summary(), context_.options).dual_modes == 0) return {};
   return {.numbers = {}, .matrices = {"dual"}};
@@ -353,7 +360,8 @@ const MethodEntry als_method{{.name = "als",
                               .scales_columns = true,
                               .takes_ridge = true,
                               .takes_any_start = true,
-                              .takes_any_constraint = true},
+                              .takes_any_constraint = true,
+                              .takes_momentum = true},
                              CpAls::check,
                              nullptr,
                              CpAls::needs,

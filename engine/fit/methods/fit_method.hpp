@@ -87,6 +87,11 @@ class FitMethod {
 
   // R. With the factors they make the model after each step.
   virtual const std::vector<double>& weights() const = 0;
+  // For methods that take momentum: other weights, of factors with normalised columns that have been loaded since the
+  // last step.
+  virtual void set_weights(std::span<const double>) {}
+  // What the method minimises of the model, beyond the objective that it reports.
+  virtual double penalty() const { return 0; }
 
   virtual MethodState state() const { return {}; }
   virtual void store_rows(std::size_t, int, std::uint64_t, std::span<double>) const {}
@@ -108,6 +113,7 @@ struct MethodTraits {
   bool counts_absent_cells = true;  // as zeros
   bool takes_nonnegative = true;    // as a constraint
   bool takes_any_constraint = false;
+  bool takes_momentum = false;  // a step depends on nothing but the model, and does not raise what is minimised
 };
 
 // What the table of methods has of each.

@@ -10,6 +10,7 @@
 #include "blco/refuse.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
+#include "engine/fit/methods/momentum.hpp"
 
 namespace blco {
 namespace {
@@ -48,6 +49,8 @@ int max_sweeps_of(const CpdOptions& options) {
 double tolerance_of(const CpdOptions& options) {
   return options.tolerance.value_or(traits_of(options.method).usual_tolerance);
 }
+
+bool has_momentum(const CpdOptions& options) { return options.momentum.value_or(false); }
 
 const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
   static const std::vector<RowConstraint> none;
@@ -116,6 +119,11 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   if (!traits.takes_ridge && options.ridge > 0) {
     refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
+  if (has_momentum(options) && !takes_momentum(options.method)) {
+    refuse(option_name("momentum") +
+           " goes with the method als only, and there with modes that are free or "
+           "nonnegative; leave it out");
+  }
   check_held_modes(tensor, options);
   entry_of(options.method).check(tensor, options);
 }
@@ -125,12 +133,21 @@ ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int
   return check != nullptr ? check(tensor, options, value_exponent, meter) : ConstantModel{};
 }
 
-MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
+static MethodNeeds needs_without_momentum(const TensorSummary& tensor, const CpdOptions& options) {
   return entry_of(options.method).needs(tensor, options);
 }
 
+MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
+  MethodNeeds needs = needs_without_momentum(tensor, options);
+  if (has_momentum(options)) Momentum::add_needs(tensor, options, needs);
+  return needs;
+}
+
 std::unique_ptr<FitMethod> make_method(const FitContext& context) {
-  return entry_of(context.options.method).make(context);
+  std::unique_ptr<FitMethod> method = entry_of(context.options.method).make(context);
+  if (!has_momentum(context.options)) return method;
+  const std::size_t vectors = needs_without_momentum(context.tensor.summary(), context.options).vectors.size();
+  return std::make_unique<Momentum>(context, std::move(method), vectors);
 }
 
 void describe_method(const CpdOptions& options, CpdModel& model) {

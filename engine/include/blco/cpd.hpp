@@ -129,6 +129,7 @@ struct SweepReport {
   std::uint64_t bytes_read = 0;  // from the container, during this sweep
   bool converged = false;        // the method's own rule to stop holds
   bool cut_short = false;        // a stop ended it early; not AlsMethod
+  bool restarted = false;        // by momentum it led to a worse model, and the model is that of the sweep before
   // Per mode, the numerical rank of the R x R normal equations. A value below R means linearly dependent columns: the
   // update took the pseudo-inverse, and a smaller rank would fit as well.
   std::vector<int> system_ranks;
@@ -151,16 +152,21 @@ struct CpdOptions {
   // Counts the sweeps before a resume too. Empty: 50; CompletionMethod, whose errors over unknown cells fall for
   // hundreds of sweeps: 500.
   std::optional<int> max_sweeps = {};
-  // Stop when a sweep changes the fit by less; GcpMethod: the objective, beside the deviance of the best constant model
-  // (SweepReport::explained), but not while the model explains no more than this; CompletionMethod: the root of the
-  // objective, relatively; AprMethod: when no number of a factor has a larger KKT violation. 0: never. Empty: 1e-5;
-  // AprMethod 1e-4; CompletionMethod 5e-5.
+  // Stop when a sweep changes the fit by less, with momentum three in a row or ten together (METHODS.md); GcpMethod:
+  // the objective, beside the deviance of the best constant model (SweepReport::explained), but not while the model
+  // explains no more than this; CompletionMethod: the root of the objective, relatively; AprMethod: when no number of a
+  // factor has a larger KKT violation. 0: never. Empty: 1e-5; AprMethod 1e-4; CompletionMethod 5e-5.
   std::optional<double> tolerance = {};
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there, and
   // how it finds one. 0: none. -1: as suits the method, else none.
   double ridge = automatic_ridge;
+  // Each sweep but the first six starts ahead of the model, on the line from the one before; where it then ends with a
+  // worse one, it is undone, and the next is a plain one. So a fit takes fewer sweeps, and one more copy of the factors
+  // in f64. AlsMethod without other constraints than RowSet::nonnegative. Empty: as the checkpoint to resume has it,
+  // else not.
+  std::optional<bool> momentum = {};
   std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
   // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must
   // not be negative, but for nvecs, of which they take absolute values. `seed` samples each unfolding for nvecs: a pass
@@ -203,6 +209,7 @@ struct CpdOptions {
 // The option, or what suits its method.
 int max_sweeps_of(const CpdOptions& options);
 double tolerance_of(const CpdOptions& options);
+bool has_momentum(const CpdOptions& options);
 
 // Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. A ridge is added
 // to the diagonal of each mode's system; from the second sweep on this minimises the objective, because the columns of

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/tensor/tensor_chunks.hpp"
@@ -35,6 +36,7 @@ struct MethodCase {
   CpdMethod method;
   int sweeps = 3;
   Start start = Start::automatic;
+  std::optional<bool> momentum = {};
 };
 
 void PrintTo(const MethodCase& test, std::ostream* out) { *out << test.name; }
@@ -44,6 +46,7 @@ std::vector<MethodCase> every_method() {
   const std::vector<RowConstraint> box(3, RowConstraint{.set = RowSet::box, .lower = 0, .upper = 4});
   return {{"als", AlsMethod()},
           {"als_nvecs", AlsMethod(), 3, Start::nvecs},
+          {"als_momentum", AlsMethod(), 9, Start::automatic, true},
           {"als_nonnegative", AlsMethod{nonnegative}},
           {"als_box", AlsMethod{box}},
           {"apr", AprMethod()},
@@ -77,6 +80,7 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   ASSERT_EQ(tensor.summary().chunk_count, 7);
   const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
   CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  options.momentum = GetParam().momentum;
   options.start = GetParam().start;
   if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
   options.compute.threads = 1;
@@ -95,6 +99,7 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOneFromOneQueue) {
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
   const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
   CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  options.momentum = GetParam().momentum;
   if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
   options.compute.threads = 1;
   const CpdModel alone = fit_cpd(tensor, options);

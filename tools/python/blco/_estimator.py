@@ -53,6 +53,7 @@ class CPD(Guest):
         box: tuple | None = None,
         l1: float | None = None,
         ridge: float | None = None,
+        momentum: bool | None = None,
         inner: int | None = None,
         kappa: float | None = None,
         loss: Loss | None = None,

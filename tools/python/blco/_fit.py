@@ -83,6 +83,7 @@ def fit_cpd(
     hold: Modes | None = None,
     l1: float | None = None,
     ridge: float | None = None,
+    momentum: bool | None = None,
     inner: int | None = None,
     kappa: float | None = None,
     loss: Loss | None = None,

@@ -1,0 +1,194 @@
+#include "engine/fit/methods/momentum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
+
+namespace blco {
+namespace {
+
+constexpr int plain_sweeps = 6;
+constexpr double largest_step = 0.95;
+constexpr double sweeps_of_half_a_step = 3;
+constexpr std::size_t small_changes = 3;       // in a row end a fit
+constexpr double sweeps_to_settle = 5;         // after a restart
+constexpr std::size_t sweeps_of_no_gain = 10;  // that end a fit together, whatever restarts are among them
+
+constexpr const char* name_of_previous = "previous factors";
+
+bool is_free_or_nonnegative(const RowConstraint& constraint) {
+  return constraint == RowConstraint() || constraint == RowConstraint{.set = RowSet::nonnegative};
+}
+
+}  // namespace
+
+bool takes_momentum(const CpdMethod& method) {
+  return traits_of(method).takes_momentum && std::ranges::all_of(constraints_of(method), is_free_or_nonnegative);
+}
+
+bool is_with_momentum(const ModelFile& checkpoint) {
+  return std::ranges::find(checkpoint.state_matrices, name_of_previous) != checkpoint.state_matrices.end();
+}
+
+Momentum::Momentum(const FitContext& context, std::unique_ptr<FitMethod> method, std::size_t vector)
+    : context_(context),
+      method_(std::move(method)),
+      vector_(static_cast<int>(vector)),
+      previous_weights_(static_cast<std::size_t>(context.options.rank)),
+      rows_(numbers_of_block(context.options.rank)),
+      previous_rows_(rows_.size()) {}
+
+void Momentum::add_needs(const TensorSummary& tensor, const CpdOptions& options, MethodNeeds& needs) {
+  needs.vectors.push_back(vector_of_all_modes(tensor));
+  needs.host_bytes += 2 * numbers_of_block(options.rank) * sizeof(double);
+  needs.state_matrices += 1;
+}
+
+void Momentum::run_step(SweepReport& report) {
+  const bool is_ahead = report.sweep > plain_sweeps && sweeps_ > 0;
+  const double step = std::min(largest_step, sweeps_ / (sweeps_ + sweeps_of_half_a_step));
+  if (is_ahead) {
+    go_ahead(step);
+  } else {
+    keep_model();
+  }
+  method_->run_step(report);
+  const double minimised = report.objective + method_->penalty();
+  report.restarted = is_ahead && !(minimised <= minimised_);
+  if (report.restarted) {
+    return_to_model();
+    report.objective = objective_;
+    report.fit = fit_;
+    sweeps_ = 0;
+    return;
+  }
+  minimised_ = minimised;
+  objective_ = report.objective;
+  fit_ = report.fit;
+  ++sweeps_;
+}
+
+// The vector has the model from here on, until the end of the step.
+void Momentum::keep_model() {
+  copy_all_to_vector(context_.workers.factors(), static_cast<int>(context_.tensor.order()), vector_);
+  previous_weights_ = method_->weights();
+}
+
+// Columns are normalised again, as a ridge asks of those of the other modes.
+void Momentum::go_ahead(double step) {
+  const std::vector<double> last_weights = method_->weights();
+  const double share = 1 / static_cast<double>(context_.tensor.order());
+  std::vector<double> of_last(last_weights.size(), 1.0);
+  std::vector<double> of_previous(last_weights.size(), 0.0);
+  std::vector<double> weights = last_weights;
+  for (std::size_t r = 0; r < weights.size(); ++r) {
+    if (!(last_weights[r] > 0 && previous_weights_[r] > 0)) continue;
+    const double last = (1 + step) * std::pow(last_weights[r], share);
+    const double previous = step * std::pow(previous_weights_[r], share);
+    // A component that shrinks so fast stays where it is: one of its columns might become zero.
+    if (!(last > previous)) continue;
+    of_last[r] = last;
+    of_previous[r] = previous;
+    weights[r] = 1;
+  }
+  for (int mode = 0; mode < static_cast<int>(context_.tensor.order()); ++mode) {
+    std::vector<double> norms = move_rows(mode, of_last, of_previous);
+    for (std::size_t r = 0; r < norms.size(); ++r) {
+      if (of_previous[r] == 0) norms[r] = 1;
+      weights[r] *= norms[r];
+      norms[r] = 1 / norms[r];
+    }
+    context_.workers.factors().scale_columns(mode, norms);
+  }
+  previous_weights_ = last_weights;
+  method_->set_weights(weights);
+}
+
+// The factor becomes that times `of_last`, less the vector times `of_previous`, and the vector what the factor was.
+// Returns the 2-norms of the new columns.
+std::vector<double> Momentum::move_rows(int mode, std::span<const double> of_last,
+                                        std::span<const double> of_previous) {
+  Factors& factors = context_.workers.factors();
+  const std::size_t rank = of_last.size();
+  const bool nonnegative = row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::nonnegative;
+  std::vector<double> norms(rank, 0.0);
+  for_each_row_block(context_.tensor.shape()[static_cast<std::size_t>(mode)], static_cast<int>(rank),
+                     [&](std::uint64_t first, std::size_t count) {
+                       const std::span<double> rows = std::span(rows_).first(count);
+                       const std::span<double> previous = std::span(previous_rows_).first(count);
+                       factors.store_factor(mode, first, rows);
+                       factors.store_vector(vector_, mode, first, previous);
+                       factors.load_vector(vector_, mode, first, rows);
+                       for (std::size_t at = 0; at < count; at += rank) {
+                         for (std::size_t r = 0; r < rank; ++r) {
+                           double& number = rows[at + r];
+                           number = number * of_last[r] - previous[at + r] * of_previous[r];
+                           if (nonnegative) number = std::max(number, 0.0);
+                           norms[r] += number * number;
+                         }
+                       }
+                       factors.load_factor(mode, first, rows);
+                       return true;
+                     });
+  for (double& norm : norms) norm = std::sqrt(norm);
+  return norms;
+}
+
+// What the step before did is lost with it.
+void Momentum::return_to_model() {
+  copy_all_from_vector(context_.workers.factors(), static_cast<int>(context_.tensor.order()), vector_);
+  method_->set_weights(previous_weights_);
+}
+
+void Momentum::undo_step() {
+  method_->undo_step();
+  return_to_model();
+}
+
+// Just after a restart steps are short, so that changes are small, and then grow. Near the end rounding alone may lead
+// to restarts. A model file without this state does not say where these were.
+bool Momentum::has_converged(const CpdModel& so_far, const SweepReport* report) const {
+  const std::vector<double>& fits = so_far.fit_history;
+  const std::size_t sweeps = fits.size();
+  const double tolerance = tolerance_of(context_.options);
+  if (sweeps > sweeps_of_no_gain && std::abs(fits.back() - fits[sweeps - 1 - sweeps_of_no_gain]) < tolerance) {
+    return true;
+  }
+  const bool knows_restarts = report != nullptr || is_restored_;
+  if (knows_restarts && sweeps_ < std::min(sweeps_to_settle, static_cast<double>(sweeps))) return false;
+  if (sweeps <= small_changes) return false;
+  const auto change = [&](std::size_t sweep) { return std::abs(fits[sweep] - fits[sweep - 1]); };
+  for (std::size_t sweep = sweeps - small_changes; sweep < sweeps; ++sweep) {
+    if (!(change(sweep) < tolerance)) return false;
+  }
+  return change(sweeps - 1) <= change(sweeps - 2);
+}
+
+MethodState Momentum::state() const {
+  MethodState state{.numbers = {sweeps_, objective_}, .matrices = {name_of_previous}};
+  state.numbers.insert(state.numbers.end(), previous_weights_.begin(), previous_weights_.end());
+  return state;
+}
+
+void Momentum::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
+  context_.workers.factors().store_vector(vector_, mode, first_row, rows);
+}
+
+void Momentum::restore(ResumedState& state) {
+  state.require(2 + previous_weights_.size(), {name_of_previous});
+  is_restored_ = true;
+  sweeps_ = static_cast<double>(state.next_count("the number of sweeps since a restart", state.sweeps()));
+  objective_ = state.next_number("the objective", 0);
+  minimised_ = objective_ + method_->penalty();
+  fit_ = state.last_fit();
+  for (double& weight : previous_weights_) weight = state.next_number("a weight of the model before", 0);
+  state.read_rows([this](std::size_t, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+    context_.workers.factors().load_vector(vector_, static_cast<int>(mode), first_row, rows);
+  });
+}
+
+}  // namespace blco

@@ -1,0 +1,68 @@
+// Momentum between the sweeps of a method: each sweep starts ahead of the model, on the line from the one before it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/fit/methods/fit_method.hpp"
+
+namespace blco {
+
+// Whether the method is one that goes well with momentum, and each mode is free or nonnegative.
+bool takes_momentum(const CpdMethod& method);
+// Whether a checkpoint is of a fit with momentum.
+bool is_with_momentum(const ModelFile& checkpoint);
+
+// Nesterov's extrapolation of all factors with restarts (Mitchell, Ye & De Sterck, Nesterov Acceleration of Alternating
+// Least Squares for Canonical Tensor Decomposition, Numer. Linear Algebra Appl. 2020). Let x_k be the factors after
+// sweep k with the weights spread evenly over the modes. The next sweep starts from x_k + b (x_k - x_(k-1)) with
+// b = min(0.95, s / (s + 3)), where s counts the sweeps since the last restart. Where it ends with a larger objective
+// than that of x_k, a restart: the model is x_k again, and a plain sweep from there comes next. The first sweeps are
+// plain ones, because large steps from a random start may lead far away.
+//
+// Beside the method, one vector of the backend with all modes, the last one, has the factors of the model before.
+class Momentum final : public FitMethod {
+ public:
+  // Of a method that normalises columns, and has no state of its own.
+  Momentum(const FitContext& context, std::unique_ptr<FitMethod> method, std::size_t vector);
+
+  // Adds what this needs to what its method does.
+  static void add_needs(const TensorSummary& tensor, const CpdOptions& options, MethodNeeds& needs);
+
+  void start(std::span<const double> weights) override { method_->start(weights); }
+  void run_step(SweepReport& report) override;
+  std::optional<double> first_objective() const override { return method_->first_objective(); }
+  void undo_step() override;
+  // Three small changes of the fit in a row, the last no larger than the one before, without a restart in five sweeps;
+  // or a small change by ten sweeps together.
+  bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
+  const std::vector<double>& weights() const override { return method_->weights(); }
+
+  // The sweeps since the last restart, the objective, and the model before.
+  MethodState state() const override;
+  void store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void restore(ResumedState& state) override;
+
+ private:
+  void keep_model();
+  void go_ahead(double step);
+  std::vector<double> move_rows(int mode, std::span<const double> of_last, std::span<const double> of_previous);
+  void return_to_model();
+
+  FitContext context_;
+  std::unique_ptr<FitMethod> method_;
+  int vector_;
+  std::vector<double> previous_weights_;  // with the factors in the vector
+  double sweeps_ = 0;                     // since the last restart
+  bool is_restored_ = false;
+  // Of the model: what the method minimises, and the two numbers that are reported.
+  double minimised_ = 0;
+  double objective_ = 0;
+  double fit_ = 0;
+  std::vector<double> rows_;
+  std::vector<double> previous_rows_;
+};
+
+}  // namespace blco
