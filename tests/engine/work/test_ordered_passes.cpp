@@ -175,9 +175,6 @@ TEST_F(OrderedPasses, AreLeftToJobsThatCanReadThem) {
   EXPECT_TRUE(plan_cpd(tensor, options).reads.empty());
   const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
   EXPECT_EQ(plan_cpd(tensor, options_of(3, 1), &gpu).orders_note, "a GPU reads the natural order");
-  options = options_of(3, 1);
-  options.compute.devices = {"cpu", "cpu"};
-  EXPECT_EQ(plan_cpd(tensor, options).orders_note, "several workers read the natural order");
 }
 
 // On several threads memory decides, where no promise of the same bits stands in the way.
@@ -194,7 +191,7 @@ TEST_F(OrderedPasses, AreLeftAloneWhereMemoryHoldsMoreThanThey) {
     const CpdPlan plan = plan_cpd(tensor, within({.host_bytes = before}, options));
     is_kept = plan.orders_note == "memory holds the natural order, but not all of the others";
     EXPECT_EQ(plan.minimum_bytes, ample.minimum_bytes);
-    if (is_kept) EXPECT_EQ(plan.streamed_chunks, 0);
+    EXPECT_TRUE(!is_kept || plan.streamed_chunks == 0);
   }
   EXPECT_TRUE(is_kept);
 
@@ -230,7 +227,7 @@ TEST_F(OrderedPasses, ServeMultiplicativeUpdatesToo) {
 
 TEST_F(OrderedPasses, ServeTensorsInMemory) {
   const CoordinateTensor tensor = random_coordinates({.shape = shapes[0], .nnz = 20'000, .seed = 4});
-  const MemoryTensor ordered(CoordinateColumns<>(tensor).arrays(), {.chunk_nnz = 3000, .orders = {"all"}});
+  const MemoryTensor ordered(CoordinateColumns<>(tensor).arrays(), {.chunk_nnz = 9000, .orders = {"all"}});
   const CpdOptions options = options_of(4, 1);
 
   EXPECT_EQ(plan_cpd(ordered, options).reads.size(), 3);
@@ -254,7 +251,7 @@ TEST_F(OrderedPasses, GoOnWithTheSameBitsAfterAResume) {
 }
 
 TEST_F(OrderedPasses, ServeTuckerDecompositionsBySlabsToo) {
-  TuckerOptions options{.ranks = {3, 2}, .max_sweeps = 2};
+  TuckerOptions options{.ranks = {3, 3}, .max_sweeps = 2};
   options.compute.threads = 1;
   const TuckerModel natural = fit_tucker(ingest(shapes[3], {}), options);
   const TuckerModel ordered = fit_tucker(ingest(shapes[3], {"all"}), options);
