@@ -106,10 +106,10 @@ struct BackendConfig {
   // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. CUDA has them of three modes or
   // more.
   std::vector<int> columns = {};
-  // Of the CPU, per mode: the bits of the lines of chunks in its order, which serve passes that fill its output alone, or
-  // none; empty: there are none.
+  // On the CPU, per mode: how the lines of chunks in its order have their bits. Such a chunk serves passes that fill
+  // the output of that mode alone, or none. Empty: no chunk is in its order.
   std::vector<BitModes> orders = {};
-  bool natural_chunks = true;  // others come in the natural order
+  bool natural_chunks = true;             // chunks in the natural order come too
   std::vector<VectorShape> vectors = {};  // see Factors::load_vector
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
   // any chunk that crosses the link; room for the chunks that stay.

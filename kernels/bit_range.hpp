@@ -20,7 +20,7 @@ BitRange range_of_bits(std::span<const std::uint64_t> words, std::uint64_t mask)
 // Takes a fraction of the time of range_of_bits, and once for all masks.
 BitRange box_of_bits(std::span<const std::uint64_t> words);
 
-// No word has fewer bits under `mask`, as a number, than the one before it.
+// Whether word & mask never falls from one word to the next.
 bool rises_under(std::span<const std::uint64_t> words, std::uint64_t mask);
 
 }  // namespace blco

@@ -38,7 +38,7 @@ struct StreamPlan {
     if (of_modes.empty()) return {0, tiers.size()};
     return of_modes[static_cast<std::size_t>(std::max(0, request.only_mode()))];
   }
-  // Where each pass over a chunk reads `bytes` of it: what the passes of all modes read of it, by their number.
+  // The mean over the modes of what their passes read of a chunk: `bytes` if it is one of theirs, else nothing.
   std::uint64_t bytes_per_pass(std::uint64_t chunk, std::uint64_t bytes) const {
     if (of_modes.empty()) return bytes;
     const auto reads = std::ranges::count_if(
