@@ -72,8 +72,8 @@ void add_arranged(const Task& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-// Where the nonzeros from `at` on that have the same key end, in a list by rising keys: looked for at ever larger
-// distances, and then between the last two.
+// Where the run of nonzeros with the key of `at` ends; keys rise. The search goes ahead in ever longer steps, then cuts
+// the last step in halves.
 template <class Key>
 HWY_INLINE std::size_t end_of_row(std::size_t at, std::size_t end, const Key& key) {
   const std::uint64_t first = key(at);
@@ -90,7 +90,8 @@ HWY_INLINE std::size_t end_of_row(std::size_t at, std::size_t end, const Key& ke
   return after;
 }
 
-// The same of short runs. A processor that mistakes the end has little to undo, since nothing has been added yet.
+// The same for short runs, one by one. Nothing has been added yet where a processor mistakes the end, so that it has
+// little to undo.
 template <class Key>
 HWY_INLINE std::size_t end_of_fiber(std::size_t at, std::size_t end, const Key& key) {
   const std::uint64_t first = key(at);
@@ -100,7 +101,8 @@ HWY_INLINE std::size_t end_of_fiber(std::size_t at, std::size_t end, const Key& 
   return at;
 }
 
-// Sorted lines: likewise.
+// Nonzeros in the order of the output's mode. The sums start from the output's current values too. Its own loop: one
+// for both that asks each nonzero whether to prefetch makes arranged nonzeros 4% slower.
 template <class Task, std::size_t Width, int Count>
 void add_sorted(const Task& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<Task, Width>;
@@ -190,7 +192,7 @@ void add_fibers(const Task& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-// The same of sorted lines.
+// Nonzeros in the order of the output's mode, with fibers.
 template <class Task, std::size_t Width, int Count>
 void add_sorted_fibers(const Task& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<Task, Width>;

@@ -121,8 +121,7 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   }
   if (has_momentum(options) && !takes_momentum(options.method)) {
     refuse(option_name("momentum") +
-           " goes with the method als only, and there with modes that are free or "
-           "nonnegative; leave it out");
+           " goes with the method als only, and there with modes that are free or nonnegative; leave it out");
   }
   check_held_modes(tensor, options);
   entry_of(options.method).check(tensor, options);
@@ -133,20 +132,17 @@ ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int
   return check != nullptr ? check(tensor, options, value_exponent, meter) : ConstantModel{};
 }
 
-static MethodNeeds needs_without_momentum(const TensorSummary& tensor, const CpdOptions& options) {
-  return entry_of(options.method).needs(tensor, options);
-}
-
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
-  MethodNeeds needs = needs_without_momentum(tensor, options);
+  MethodNeeds needs = entry_of(options.method).needs(tensor, options);
   if (has_momentum(options)) Momentum::add_needs(tensor, options, needs);
   return needs;
 }
 
 std::unique_ptr<FitMethod> make_method(const FitContext& context) {
-  std::unique_ptr<FitMethod> method = entry_of(context.options.method).make(context);
+  const MethodEntry& entry = entry_of(context.options.method);
+  std::unique_ptr<FitMethod> method = entry.make(context);
   if (!has_momentum(context.options)) return method;
-  const std::size_t vectors = needs_without_momentum(context.tensor.summary(), context.options).vectors.size();
+  const std::size_t vectors = entry.needs(context.tensor.summary(), context.options).vectors.size();
   return std::make_unique<Momentum>(context, std::move(method), vectors);
 }
 
