@@ -7,6 +7,7 @@
 #include <bit>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "engine/ingest/sort/run_entry.hpp"
 #include "kernels/aligned_buffer.hpp"
@@ -41,45 +42,48 @@ void take_apart(const WideEntry& entry, std::size_t i, SortedBatch& to) {
 }
 void take_apart(std::uint64_t entry, std::size_t i, SortedBatch& to) { to.low[i] = entry; }
 
+}  // namespace
+
+// The chunk is freed before the result takes memory.
 template <class Entry>
-void sort_chunk(const NonzeroDecoder& decoder, const ChunkView& chunk, const TensorLayout& layout,
-                SortedBatch& sorted) {
-  AlignedBuffer<Entry> entries(chunk.nnz);
+void ChunkSort::sort(std::uint64_t chunk, const TensorLayout& layout, SortedBatch& sorted) const {
+  AlignedBuffer<Entry> entries(tensor_.nnz_of_chunk(chunk));
   const std::size_t order = layout.shape().size();
-  NonzeroFrame frame;
-  std::array<std::uint64_t, max_order> point;
-  for (std::size_t first = 0; first < chunk.nnz; first += frame_entries) {
-    decoder.decode(chunk, first / frame_entries, frame);
-    for (std::size_t i = 0; i < frame.count; ++i) {
-      for (std::size_t n = 0; n < order; ++n) point[n] = frame.coordinates[n][i];
-      set_entry(entries.data()[first + i], layout.linearize({point.data(), order}), frame.values[i]);
+  {
+    AlignedBuffer<std::byte> buffer(tensor_.buffer_bytes(chunk));
+    std::vector<std::byte> scratch(tensor_.scratch_bytes(chunk));
+    const ChunkView view = tensor_.read_chunk(chunk, buffer.span(), scratch);
+    NonzeroFrame frame;
+    std::array<std::uint64_t, max_order> point;
+    for (std::size_t first = 0; first < entries.size(); first += frame_entries) {
+      decoder_.decode(view, first / frame_entries, frame);
+      for (std::size_t i = 0; i < frame.count; ++i) {
+        for (std::size_t n = 0; n < order; ++n) point[n] = frame.coordinates[n][i];
+        set_entry(entries.data()[first + i], layout.linearize({point.data(), order}), frame.values[i]);
+      }
     }
   }
   sort_entries(entries.span());
-  sorted.low.resize(chunk.nnz);
-  sorted.key.resize(layout.has_high_word() ? chunk.nnz : 0);
-  sorted.values.resize(std::is_same_v<Entry, std::uint64_t> ? 0 : chunk.nnz);
-  for (std::size_t i = 0; i < chunk.nnz; ++i) take_apart(entries.data()[i], i, sorted);
+  sorted.low.resize(entries.size());
+  sorted.key.resize(layout.has_high_word() ? entries.size() : 0);
+  sorted.values.resize(std::is_same_v<Entry, std::uint64_t> ? 0 : entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) take_apart(entries.data()[i], i, sorted);
 }
 
-}  // namespace
-
-void ChunkSort::run(const ChunkView& chunk, const TensorLayout& layout, SortedBatch& sorted) const {
-  if (layout.has_high_word()) return sort_chunk<WideEntry>(decoder_, chunk, layout, sorted);
-  sort_chunk<LowEntry>(decoder_, chunk, layout, sorted);
+void ChunkSort::run(std::uint64_t chunk, const TensorLayout& layout, SortedBatch& sorted) const {
+  if (layout.has_high_word()) return sort<WideEntry>(chunk, layout, sorted);
+  sort<LowEntry>(chunk, layout, sorted);
 }
 
-void ChunkSort::run_lines(const ChunkView& chunk, const TensorLayout& layout, SortedBatch& sorted) const {
+void ChunkSort::run_lines(std::uint64_t chunk, const TensorLayout& layout, SortedBatch& sorted) const {
   if (layout.has_high_word()) return run(chunk, layout, sorted);
-  sort_chunk<std::uint64_t>(decoder_, chunk, layout, sorted);
+  sort<std::uint64_t>(chunk, layout, sorted);
 }
 
-std::uint64_t ChunkSort::result_bytes(bool has_high_word, std::uint64_t nnz) {
-  return nnz * (has_high_word ? 3 : 2) * sizeof(std::uint64_t);
-}
-
-std::uint64_t ChunkSort::working_bytes(bool has_high_word, std::uint64_t nnz) {
-  return mapped_bytes(nnz * (has_high_word ? sizeof(WideEntry) : sizeof(LowEntry)));
+std::uint64_t ChunkSort::bytes(bool has_high_word, std::uint64_t nnz, std::uint64_t reading_bytes) {
+  const std::uint64_t entries = mapped_bytes(nnz * (has_high_word ? sizeof(WideEntry) : sizeof(LowEntry)));
+  const std::uint64_t result = nnz * (has_high_word ? 3 : 2) * sizeof(std::uint64_t);
+  return entries + std::max(result, mapped_bytes(reading_bytes));
 }
 
 }  // namespace blco

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "blco/chunk.hpp"
 #include "blco/layout.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
@@ -14,19 +13,22 @@ namespace blco {
 class ChunkSort {
  public:
   // `tensor` must outlive this.
-  explicit ChunkSort(const ChunkSource& tensor) : decoder_(tensor, Indices::stored) {}
+  explicit ChunkSort(const ChunkSource& tensor) : tensor_(tensor), decoder_(tensor, Indices::stored) {}
 
-  // Replaces `sorted` by the chunk's nonzeros in rising order of their lines in `layout`. Any thread. Throws
-  // Error{corrupt} for coordinates outside the shape.
-  void run(const ChunkView& chunk, const TensorLayout& layout, SortedBatch& sorted) const;
+  // Reads a chunk, and replaces `sorted` by its nonzeros in rising order of their lines in `layout`. Any thread. Throws
+  // Error: io, corrupt.
+  void run(std::uint64_t chunk, const TensorLayout& layout, SortedBatch& sorted) const;
   // The same without values, and faster where a line has one word.
-  void run_lines(const ChunkView& chunk, const TensorLayout& layout, SortedBatch& sorted) const;
+  void run_lines(std::uint64_t chunk, const TensorLayout& layout, SortedBatch& sorted) const;
 
-  // Of the result, and of the work beside it.
-  static std::uint64_t result_bytes(bool has_high_word, std::uint64_t nnz);
-  static std::uint64_t working_bytes(bool has_high_word, std::uint64_t nnz);
+  // Memory of it all, the result too, where reading a chunk takes `reading_bytes`.
+  static std::uint64_t bytes(bool has_high_word, std::uint64_t nnz, std::uint64_t reading_bytes);
 
  private:
+  template <class Entry>
+  void sort(std::uint64_t chunk, const TensorLayout& layout, SortedBatch& sorted) const;
+
+  const ChunkSource& tensor_;
   NonzeroDecoder decoder_;
 };
 

@@ -12,7 +12,6 @@
 #include "blco/bits.hpp"
 #include "engine/ingest/chunk_sort.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
-#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 namespace {
@@ -41,19 +40,14 @@ class Sample {
       chunks_.push_back((2 * i + 1) * all / (2 * count));
       nonzeros_ += info.nnz_of_chunk(chunks_.back());
       window_nonzeros_ += window_of(info.nnz_of_chunk(chunks_.back()));
+      stored_bytes_ += natural.stored_bytes(chunks_.back());
     }
     const TensorSizes sizes = measure_tensor(natural);
-    const std::uint64_t fixed = scan_overhead_bytes + sizes.table_bytes + natural.held_bytes() + budget.fixed_bytes +
-                                sizes.largest_buffer() + sizes.largest_scratch();
-    const std::uint64_t each = worker_bytes(layout_of(info).has_high_word(), std::min(info.chunk_nnz, info.nnz));
+    const std::uint64_t fixed = scan_overhead_bytes + sizes.table_bytes + natural.held_bytes() + budget.fixed_bytes;
+    const std::uint64_t each = order_choice_bytes(layout_of(info).has_high_word(), std::min(info.chunk_nnz, info.nnz),
+                                                  sizes.largest_buffer() + sizes.largest_scratch());
     const std::uint64_t most = budget.total_bytes < fixed ? 0 : (budget.total_bytes - fixed) / each;
     workers_ = std::clamp<std::uint64_t>(most, 1, static_cast<std::uint64_t>(executor.width()));
-  }
-
-  // Beside the chunk.
-  static std::uint64_t worker_bytes(bool has_high_word, std::uint64_t chunk_nnz) {
-    return ChunkSort::working_bytes(has_high_word, chunk_nnz) + ChunkSort::result_bytes(has_high_word, chunk_nnz) +
-           most_in_window * sizeof(std::uint64_t);
   }
 
   std::uint64_t nonzeros() const { return nonzeros_; }
@@ -62,25 +56,20 @@ class Sample {
   // Sorts each chunk in each of the layouts; the sums, per layout, of what count(layout, sorted) returns.
   template <class Count>
   std::vector<std::uint64_t> add_up(const std::vector<TensorLayout>& layouts, const Count& count) const {
-    const TensorSizes sizes = measure_tensor(natural_);
-    AlignedBuffer<std::byte> buffer(sizes.largest_buffer());
-    std::vector<std::byte> scratch(sizes.largest_scratch());
-    std::vector<SortedBatch> sorted(workers_);
-    std::vector<std::uint64_t> sums(layouts.size());
+    std::vector<std::atomic<std::uint64_t>> sums(layouts.size());
+    std::atomic<std::size_t> next = 0;
     meter_.begin({.name = "count", .nonzeros = nonzeros_});
-    for (const std::uint64_t number : chunks_) {
-      const ChunkView chunk = natural_.read_chunk(number, buffer.span(), scratch);
-      std::atomic<std::size_t> next = 0;
-      executor_.run(workers_, [&](std::size_t worker) {
-        for (std::size_t l = next++; l < layouts.size(); l = next++) {
-          sort_.run_lines(chunk, layouts[l], sorted[worker]);
-          sums[l] += count(l, sorted[worker]);
-        }
-      });
-      meter_.advance(chunk.nnz, natural_.stored_bytes(number));
-    }
+    executor_.run(workers_, [&](std::size_t) {
+      SortedBatch sorted;
+      for (std::size_t i = next++; i < chunks_.size() * layouts.size(); i = next++) {
+        const std::size_t l = i % layouts.size();
+        sort_.run_lines(chunks_[i / layouts.size()], layouts[l], sorted);
+        sums[l] += count(l, sorted);
+      }
+    });
+    meter_.advance(nonzeros_, stored_bytes_);
     meter_.end();
-    return sums;
+    return {sums.begin(), sums.end()};
   }
 
  private:
@@ -91,6 +80,7 @@ class Sample {
   std::vector<std::uint64_t> chunks_;
   std::uint64_t nonzeros_ = 0;         // of all of them
   std::uint64_t window_nonzeros_ = 0;  // and of their windows
+  std::uint64_t stored_bytes_ = 0;
   std::size_t workers_ = 1;
 };
 
@@ -159,8 +149,8 @@ BitModes bit_modes_of(const std::vector<std::uint64_t>& shape, const OrderedMode
   return bit_modes_of(shape, static_cast<int>(mode.mode), mode.along ? static_cast<int>(*mode.along) : -1);
 }
 
-std::uint64_t order_choice_bytes(bool has_high_word, std::uint64_t chunk_nnz) {
-  return Sample::worker_bytes(has_high_word, chunk_nnz);
+std::uint64_t order_choice_bytes(bool has_high_word, std::uint64_t chunk_nnz, std::uint64_t reading_bytes) {
+  return ChunkSort::bytes(has_high_word, chunk_nnz, reading_bytes) + most_in_window * sizeof(std::uint64_t);
 }
 
 std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,

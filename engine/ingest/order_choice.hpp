@@ -27,8 +27,8 @@ struct OrderRequest {
 OrderRequest parse_orders(const std::vector<std::string>& words, const std::vector<std::uint64_t>& shape,
                           const std::vector<std::string>& names);
 
-// Memory that it takes to choose among the orders of a tensor with such chunks, beside one that is read.
-std::uint64_t order_choice_bytes(bool has_high_word, std::uint64_t chunk_nnz);
+// Memory that a thread takes to choose among the orders of a tensor with such chunks.
+std::uint64_t order_choice_bytes(bool has_high_word, std::uint64_t chunk_nnz, std::uint64_t reading_bytes);
 
 // Decides for each mode that is asked about, by some chunks of the tensor, which are sorted on as many threads as the
 // budget has room for, at least one. Throws Error: corrupt, io, cancelled.

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/payload.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/chunk_sort.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
@@ -33,11 +33,12 @@ EncodeSizes sizes_of(const ContainerInfo& info, const TensorLayout& layout, cons
           .threads = job.executor.width()};
 }
 
-// Of a plan, with `reading_bytes` to read a chunk.
+// Of a plan, where reading a chunk takes `reading_bytes`. A chunk is encoded when it has been sorted.
 std::uint64_t copy_bytes(const EncodeSizes& sizes, const EncodePlan& plan, std::uint64_t reading_bytes) {
+  const std::uint64_t sorting = ChunkSort::bytes(sizes.has_high_word, sizes.chunk_nnz, reading_bytes);
+  const std::uint64_t encoding = encode_bytes(sizes, {});
   const std::uint64_t at_work = std::min(plan.chunks_at_once, static_cast<std::uint64_t>(sizes.threads));
-  return encode_bytes(sizes, plan) + plan.chunks_at_once * reading_bytes +
-         at_work * ChunkSort::working_bytes(sizes.has_high_word, sizes.chunk_nnz);
+  return encode_bytes(sizes, plan) + at_work * (std::max(sorting, encoding) - encoding);
 }
 
 // The fastest plan within the budget, beside `held_bytes`.
@@ -58,43 +59,36 @@ EncodePlan plan_copy(const ChunkSource& natural, const EncodeSizes& sizes, std::
   refuse_budget(needed, budget);
 }
 
-// Chunk by chunk, as many at a time as an encoder takes.
+// Gives chunks by their numbers, which fetch() reads and sorts.
 class ReorderedChunks final : public SortedSource {
  public:
-  ReorderedChunks(const ChunkSource& natural, const TensorLayout& layout, const EncodePlan& plan, Executor& executor)
-      : natural_(natural), layout_(layout), window_(natural, plan.chunks_at_once, executor), sort_(natural) {}
+  ReorderedChunks(const ChunkSource& natural, const TensorLayout& layout)
+      : natural_(natural), layout_(layout), sort_(natural) {}
 
   bool next(SortedPart& part, std::size_t) override {
-    if (taken_ == views_.size()) {
-      views_ = window_.next();
-      taken_ = 0;
-    }
-    if (views_.empty()) return false;
-    const ChunkView& chunk = views_[taken_++];
-    part.first = chunk.number * natural_.info().chunk_nnz;
-    part.count = chunk.nnz;
+    const ContainerInfo& info = natural_.info();
+    if (next_ == info.chunk_count()) return false;
+    part.first = next_ * info.chunk_nnz;
+    part.count = info.nnz_of_chunk(next_++);
     return true;
   }
 
   void fetch(SortedPart& part) const override {
-    const std::uint64_t number = part.first / natural_.info().chunk_nnz;
-    sort_.run(views_[number - views_.front().number], layout_, part.entries);
+    sort_.run(part.first / natural_.info().chunk_nnz, layout_, part.entries);
   }
 
  private:
   const ChunkSource& natural_;
   const TensorLayout& layout_;
-  ChunkWindow window_;
   ChunkSort sort_;
-  std::span<const ChunkView> views_;  // of the window
-  std::size_t taken_ = 0;             // of these
+  std::uint64_t next_ = 0;
 };
 
 // With `held_bytes` for chunks in memory.
 void make_copy(const ChunkSource& natural, const TensorLayout& layout, std::uint64_t held_bytes, const CopyJob& job,
                const ChunkSink& sink, OrderedMode& mode) {
   const EncodePlan plan = plan_copy(natural, sizes_of(natural.info(), layout, job), held_bytes, job.budget);
-  ReorderedChunks source(natural, layout, plan, job.executor);
+  ReorderedChunks source(natural, layout);
   ContainerInfo info = natural.info();
   info.bit_modes = layout.bit_modes();
   EncodeInput input{source, layout, std::move(info), natural.info().nnz};
@@ -115,10 +109,11 @@ void check_copies(const OrderRequest& request, const TensorLayout& layout, std::
                   const ScanBudget& budget) {
   if (request.is_empty()) return;
   const EncodeSizes sizes{.has_high_word = layout.has_high_word(), .chunk_nnz = chunk_nnz, .zstd_level = zstd_level};
-  const std::uint64_t reading = (column_count + 1) * max_payload_bytes(chunk_nnz);  // one of them is decompressed
+  // Its columns, and one that is decompressed.
+  const std::uint64_t reading = (sizes.has_high_word ? 4 : 3) * max_payload_bytes(chunk_nnz);
   const std::uint64_t needed =
       scan_overhead_bytes + budget.fixed_bytes +
-      std::max(copy_bytes(sizes, {}, reading), reading + order_choice_bytes(sizes.has_high_word, chunk_nnz));
+      std::max(copy_bytes(sizes, {}, reading), order_choice_bytes(sizes.has_high_word, chunk_nnz, reading));
   if (needed > budget.total_bytes) refuse_budget(needed, budget);
 }
 
