@@ -38,7 +38,7 @@ class DeviceKind {
   // Null: the CPU, with no link between memory and kernels.
   virtual const DeviceLimits* gpu() const = 0;
 
-  // Backend::slabs() of its backends.
+  // Passes::slabs() of its backends.
   virtual int slabs() const { return 1; }
 
   virtual Footprint footprint(const BackendConfig& config, int threads) const = 0;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backend.hpp"
+#include "kernels/passes.hpp"
 
 namespace blco {
 
@@ -19,7 +19,7 @@ class PackedMemory {
  public:
   // Takes memory for the chunks with bytes[chunk] > 0. Where the backend does not give enough, as many chunks as fit
   // get memory, the same share of every stretch of the pass, and shortage() says why. Throws nothing but bad_alloc.
-  PackedMemory(Backend& backend, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes = packed_slab_bytes);
+  PackedMemory(Passes& passes, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes = packed_slab_bytes);
 
   // 64-byte aligned; empty: the chunk has no memory.
   std::span<std::byte> of(std::uint64_t chunk) const { return places_[chunk]; }
@@ -27,7 +27,7 @@ class PackedMemory {
   const std::string& shortage() const { return shortage_; }
 
  private:
-  std::uint64_t allocate(Backend& backend, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes);
+  std::uint64_t allocate(Passes& passes, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes);
   void place(std::span<const std::uint64_t> bytes, double share);
 
   std::vector<std::unique_ptr<HostBuffer>> slabs_;
