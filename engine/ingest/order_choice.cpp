@@ -20,7 +20,7 @@ namespace {
 constexpr double least_nonzeros_per_fiber = 3;
 
 // Of the chunks that are counted: at least so many, and more where they are small.
-constexpr std::uint64_t least_sampled_chunks = 4;
+constexpr std::uint64_t least_sampled_chunks = 2;
 constexpr std::uint64_t sampled_nonzeros = std::uint64_t{1} << 20;
 // Of each, those in the middle among which rows are counted.
 constexpr std::uint64_t most_in_window = std::uint64_t{1} << 16;

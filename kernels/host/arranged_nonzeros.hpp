@@ -20,7 +20,7 @@ inline constexpr std::uint64_t min_fiber_nnz = 8;
 // Nonzeros and chunks that are arranged together. They lie near each other in all modes; rows of more nonzeros would lie
 // so far apart that a cache holds them no longer, and passes would take up to twice the time of those over chunks that
 // are not arranged.
-inline constexpr std::uint64_t most_arranged_nnz = std::uint64_t{1} << 21;
+inline constexpr std::uint64_t most_arranged_nnz = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t most_arranged_chunks = 1024;
 
 // Arranging pays off after about this many passes of a mode, so short jobs skip it.
