@@ -26,7 +26,7 @@ std::optional<Number> parse(std::string_view text) {
 }
 
 NamedDevice gpu(int number) {
-  return {number == NamedDevice::current ? "cuda" : "cuda:" + std::to_string(number), number, share_of_gpu};
+  return {number == NamedDevice::current ? "cuda" : gpu_name(number), number, share_of_gpu};
 }
 
 NamedDevice parse_device(const std::string& word) {
@@ -73,6 +73,8 @@ std::vector<NamedDevice> every_device() {
 }
 
 }  // namespace
+
+std::string gpu_name(int number) { return "cuda:" + std::to_string(number); }
 
 std::vector<NamedDevice> devices_of(const Compute& compute) {
   if (compute.devices == std::vector<std::string>{"cuda"}) return {gpu(NamedDevice::current)};

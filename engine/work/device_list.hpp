@@ -16,6 +16,9 @@ struct NamedDevice {
   double share = 1;        // of the chunks, beside the others'
 };
 
+// What lists and messages call the GPU of a number.
+std::string gpu_name(int number);
+
 // Each of them once; none: a GPU if there is one. Throws Error: invalid_argument; cuda and not_built (a GPU that is not
 // there).
 std::vector<NamedDevice> devices_of(const Compute& compute);

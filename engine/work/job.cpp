@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <blco/peers.hpp>
 #include <blco/version.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -171,7 +172,13 @@ void Job::choose_device(const Compute& compute) {
     if (named.size() == 1 && compute.devices.front() == "all") device_note_ = "no GPU: " + find_device().reason;
     return;
   }
-  if (is_gpu_named && *named[0].gpu != NamedDevice::current) current_.emplace(*named[0].gpu);
+  int sharers = 1;
+  if (is_gpu_named && *named[0].gpu != NamedDevice::current) {
+    current_.emplace(*named[0].gpu);
+    if (has_processes()) sharers = peers_->neighbours();
+  } else if (declared_ == nullptr && has_processes()) {
+    sharers = take_gpu_in_turn();
+  }
   DeviceSearch found;
   if (declared_ != nullptr) {
     found.limits = limits_of(*declared_);
@@ -188,10 +195,28 @@ void Job::choose_device(const Compute& compute) {
   }
   gpu_ = gpu_kind(*found.limits);
   needs_.kind = gpu_.get();
-  needs_.device_budget_bytes =
-      compute.memory.device_bytes != 0 ? compute.memory.device_bytes : found.limits->free_bytes / 10 * 9;
+  needs_.device_budget_bytes = compute.memory.device_bytes != 0
+                                   ? compute.memory.device_bytes
+                                   : found.limits->free_bytes / 10 * 9 / static_cast<std::uint64_t>(sharers);
   needs_.backend.gpu.conflict_resolution = compute.conflict_resolution;
   needs_.slots = compute.slots;
+}
+
+// Whether other processes are on this machine.
+bool Job::has_processes() const {
+  return peers_ != nullptr && dynamic_cast<ThreadPeers*>(peers_) == nullptr && peers_->neighbours() > 1;
+}
+
+// Of the GPUs that this process sees, takes that of its number among the processes of the machine. Returns how many of
+// these share it. A process that sees one GPU because its launcher has left it that one has it for itself.
+int Job::take_gpu_in_turn() {
+  const int gpus = gpu_count();
+  if (gpus == 0) return 1;
+  if (gpus == 1) return std::getenv("CUDA_VISIBLE_DEVICES") != nullptr ? 1 : peers_->neighbours();
+  const int number = peers_->neighbour_rank() % gpus;
+  current_.emplace(number);
+  device_name_ = gpu_name(number);
+  return (peers_->neighbours() - number + gpus - 1) / gpus;
 }
 
 // As few as the device's memory allows, for each costs a pass over the tensor.

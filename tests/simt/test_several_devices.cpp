@@ -5,7 +5,9 @@
 
 #include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
+#include <blco/peers.hpp>
 #include <blco/tucker.hpp>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -141,6 +143,62 @@ TEST_F(SeveralDevices, WorkWhereTheyAreToldToAndLeaveTheThreadItsDevice) {
   int current = -1;
   EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
   EXPECT_EQ(current, 0);
+}
+
+// A process among others, which only plans.
+class PlannedProcess final : public Peers {
+ public:
+  PlannedProcess(int rank, int neighbours, int neighbour_rank)
+      : rank_(rank), neighbours_(neighbours), neighbour_rank_(neighbour_rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return 6; }
+  int neighbours() const override { return neighbours_; }
+  int neighbour_rank() const override { return neighbour_rank_; }
+  void send(int, std::span<const std::byte>) override { ADD_FAILURE() << "sends"; }
+  std::vector<std::byte> receive(int) override { return {}; }
+
+ private:
+  int rank_;
+  int neighbours_;
+  int neighbour_rank_;
+};
+
+// Three processes on each of two machines of two GPUs: the first and the third of a machine share its first GPU.
+TEST_F(SeveralDevices, AreTakenInTurnByTheProcessesOfAMachine) {
+  const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
+  for (int rank = 0; rank < 6; ++rank) {
+    SCOPED_TRACE(rank);
+    PlannedProcess process(rank, 3, rank % 3);
+    for (const Words& devices : {Words{}, Words{"cuda"}}) {
+      CpdOptions options = on(devices);
+      options.compute.peers = &process;
+      const CpdPlan plan = plan_cpd(*tensor_, options);
+      EXPECT_EQ(plan.device, rank % 3 == 1 ? "cuda:1, emulated" : "cuda:0, emulated");
+      EXPECT_EQ(plan.device_budget_bytes, rank % 3 == 1 ? whole : whole / 2);
+    }
+    CpdOptions named = on({"cuda:1"});
+    named.compute.peers = &process;
+    EXPECT_EQ(plan_cpd(*tensor_, named).device, "cuda:1, emulated");
+    EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, whole / 3);
+    named.compute.memory.device_bytes = 5'000'000;
+    EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, 5'000'000);
+  }
+  int current = -1;
+  EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, 0);
+}
+
+TEST_F(SeveralDevices, BelongToTheProcessThatALauncherHasGivenOne) {
+  simt::set_device({.count = 1});
+  const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
+  PlannedProcess process(2, 4, 2);
+  CpdOptions options = on({});
+  options.compute.peers = &process;
+  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+  EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole / 4);
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "2", 1), 0);
+  EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole);
+  unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 TEST_F(SeveralDevices, AreRefusedWhereTheyAreNotThereOrNotFitForIt) {

@@ -63,6 +63,7 @@ class MpiPeers final : public Peers {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int neighbours() const override { return neighbours_; }
+  int neighbour_rank() const override { return neighbour_rank_; }
   int processor_sharers() const override { return processor_sharers_; }
 
   void send(int to, std::span<const std::byte> message) override {
@@ -113,6 +114,7 @@ class MpiPeers final : public Peers {
     MPI_Comm of_machine = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &of_machine);
     MPI_Comm_size(of_machine, &neighbours_);
+    MPI_Comm_rank(of_machine, &neighbour_rank_);
     cpu_set_t own;
     CPU_ZERO(&own);
     static_cast<void>(sched_getaffinity(0, sizeof(own), &own));
@@ -197,6 +199,7 @@ class MpiPeers final : public Peers {
   int rank_ = 0;
   int size_ = 1;
   int neighbours_ = 1;
+  int neighbour_rank_ = 0;
   int processor_sharers_ = 1;
   std::vector<MachineName> machines_;
   std::mutex mutex_;       // of all calls of MPI

@@ -37,6 +37,8 @@ class Peers {
   virtual int size() const = 0;
   // How many of them run on this machine, this one included: by default they share its memory evenly.
   virtual int neighbours() const = 0;
+  // Its number among them, from 0: those of a machine with several GPUs take them in turn.
+  virtual int neighbour_rank() const { return rank() % neighbours(); }
   // How many of them may run on the processors of this one, this one included: neighbours() unless a launcher has
   // parted the processors among them.
   virtual int processor_sharers() const { return neighbours(); }
