@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <blco/peers.hpp>
 #include <blco/version.hpp>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -172,11 +171,10 @@ void Job::choose_device(const Compute& compute) {
     if (named.size() == 1 && compute.devices.front() == "all") device_note_ = "no GPU: " + find_device().reason;
     return;
   }
-  int sharers = 1;
+  int sharers = declared_ != nullptr || peers_ == nullptr ? 1 : peers_->gpu_sharers();
   if (is_gpu_named && *named[0].gpu != NamedDevice::current) {
     current_.emplace(*named[0].gpu);
-    if (has_processes()) sharers = peers_->neighbours();
-  } else if (declared_ == nullptr && has_processes()) {
+  } else if (sharers > 1) {
     sharers = take_gpu_in_turn();
   }
   DeviceSearch found;
@@ -202,21 +200,15 @@ void Job::choose_device(const Compute& compute) {
   needs_.slots = compute.slots;
 }
 
-// Whether other processes are on this machine.
-bool Job::has_processes() const {
-  return peers_ != nullptr && dynamic_cast<ThreadPeers*>(peers_) == nullptr && peers_->neighbours() > 1;
-}
-
-// Of the GPUs that this process sees, takes that of its number among the processes of the machine. Returns how many of
-// these share it. A process that sees one GPU because its launcher has left it that one has it for itself.
+// Of the GPUs that this process sees, takes that of its number among the processes that see them. Returns how many of
+// these share it.
 int Job::take_gpu_in_turn() {
   const int gpus = gpu_count();
-  if (gpus == 0) return 1;
-  if (gpus == 1) return std::getenv("CUDA_VISIBLE_DEVICES") != nullptr ? 1 : peers_->neighbours();
-  const int number = peers_->neighbour_rank() % gpus;
+  if (gpus < 2) return peers_->gpu_sharers();
+  const int number = peers_->gpu_rank() % gpus;
   current_.emplace(number);
   device_name_ = gpu_name(number);
-  return (peers_->neighbours() - number + gpus - 1) / gpus;
+  return (peers_->gpu_sharers() - number + gpus - 1) / gpus;
 }
 
 // As few as the device's memory allows, for each costs a pass over the tensor.

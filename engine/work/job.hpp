@@ -71,7 +71,6 @@ class Job {
   // Whether a plan leaves chunks to all workers.
   bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
-  bool has_processes() const;
   int take_gpu_in_turn();
   void choose_slabs();
   std::string obstacle_to_orders() const;

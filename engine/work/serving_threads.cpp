@@ -64,6 +64,7 @@ class ServingThreads::Peer final : public ThreadPeers {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(workers_->size()); }
   int neighbours() const override { return size(); }
+  int gpu_sharers() const override { return 1; }
   double share(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].share; }
   std::string name(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].name; }
   void send(int to, std::span<const std::byte> message) override { mail_->put(rank_, to, message); }

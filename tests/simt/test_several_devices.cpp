@@ -7,7 +7,6 @@
 #include <blco/memory_tensor.hpp>
 #include <blco/peers.hpp>
 #include <blco/tucker.hpp>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -148,19 +147,17 @@ TEST_F(SeveralDevices, WorkWhereTheyAreToldToAndLeaveTheThreadItsDevice) {
 // A process among others, which only plans.
 class PlannedProcess final : public Peers {
  public:
-  PlannedProcess(int rank, int neighbours, int neighbour_rank)
-      : rank_(rank), neighbours_(neighbours), neighbour_rank_(neighbour_rank) {}
+  PlannedProcess(int rank, int gpu_sharers) : rank_(rank), gpu_sharers_(gpu_sharers) {}
   int rank() const override { return rank_; }
   int size() const override { return 6; }
-  int neighbours() const override { return neighbours_; }
-  int neighbour_rank() const override { return neighbour_rank_; }
+  int neighbours() const override { return 3; }
+  int gpu_sharers() const override { return gpu_sharers_; }
   void send(int, std::span<const std::byte>) override { ADD_FAILURE() << "sends"; }
   std::vector<std::byte> receive(int) override { return {}; }
 
  private:
   int rank_;
-  int neighbours_;
-  int neighbour_rank_;
+  int gpu_sharers_;
 };
 
 // Three processes on each of two machines of two GPUs: the first and the third of a machine share its first GPU.
@@ -168,7 +165,7 @@ TEST_F(SeveralDevices, AreTakenInTurnByTheProcessesOfAMachine) {
   const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
   for (int rank = 0; rank < 6; ++rank) {
     SCOPED_TRACE(rank);
-    PlannedProcess process(rank, 3, rank % 3);
+    PlannedProcess process(rank, 3);
     for (const Words& devices : {Words{}, Words{"cuda"}}) {
       CpdOptions options = on(devices);
       options.compute.peers = &process;
@@ -188,17 +185,15 @@ TEST_F(SeveralDevices, AreTakenInTurnByTheProcessesOfAMachine) {
   EXPECT_EQ(current, 0);
 }
 
-TEST_F(SeveralDevices, BelongToTheProcessThatALauncherHasGivenOne) {
+TEST_F(SeveralDevices, ArePartedOnlyAmongProcessesThatSeeThem) {
   simt::set_device({.count = 1});
   const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
-  PlannedProcess process(2, 4, 2);
-  CpdOptions options = on({});
-  options.compute.peers = &process;
-  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
-  EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole / 4);
-  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "2", 1), 0);
-  EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole);
-  unsetenv("CUDA_VISIBLE_DEVICES");
+  for (const int sharers : {1, 3}) {
+    PlannedProcess process(2, sharers);
+    CpdOptions options = on({});
+    options.compute.peers = &process;
+    EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole / static_cast<std::uint64_t>(sharers));
+  }
 }
 
 TEST_F(SeveralDevices, AreRefusedWhereTheyAreNotThereOrNotFitForIt) {

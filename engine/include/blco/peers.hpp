@@ -37,11 +37,13 @@ class Peers {
   virtual int size() const = 0;
   // How many of them run on this machine, this one included: by default they share its memory evenly.
   virtual int neighbours() const = 0;
-  // Its number among them, from 0: those of a machine with several GPUs take them in turn.
-  virtual int neighbour_rank() const { return rank() % neighbours(); }
   // How many of them may run on the processors of this one, this one included: neighbours() unless a launcher has
   // parted the processors among them.
   virtual int processor_sharers() const { return neighbours(); }
+  // How many of them see the GPUs that this one sees, this one included, and its number among these, from 0: they take
+  // the GPUs in turn. neighbours() unless a launcher has parted the GPUs among them.
+  virtual int gpu_sharers() const { return neighbours(); }
+  virtual int gpu_rank() const { return rank() % gpu_sharers(); }
   // How many of the chunks a process takes, beside the others.
   virtual double share(int /*rank*/) const { return 1; }
   // What messages call a process.
