@@ -83,16 +83,14 @@ struct DeviceSearch {
 // Of the CUDA devices, how many the driver shows.
 int gpu_count() noexcept;
 
-// As long as it lives, a CUDA device is this thread's current one. Throws Error: cuda, not_built.
+// As long as it lives, a CUDA device is this thread's current one; no other gets a context. Throws Error: cuda,
+// not_built.
 class CurrentGpu {
  public:
   explicit CurrentGpu(int number);
   ~CurrentGpu();
   CurrentGpu(const CurrentGpu&) = delete;
   CurrentGpu& operator=(const CurrentGpu&) = delete;
-
- private:
-  int before_ = 0;
 };
 
 // Looks for the current CUDA device, and for what keeps this build from running on it: driver, compute capability, a

@@ -61,6 +61,12 @@ struct Resident {
                                       " lies outside the tensor; the file is damaged, ingest it again");
 }
 
+int current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
 // Times the copies and kernels of one pass by events, and reports them when the pass has ended. Does nothing without
 // a sink. Call from one thread.
 class DeviceTrace {
@@ -138,6 +144,7 @@ class CudaBackend final : public Backend {
   CudaBackend(const BackendConfig& config, const DeviceLimits& limits)
       : config_(config),
         limits_(limits),
+        device_(current_device()),
         layout_(config.layout),
         outputs_(config, limits),
         terms_(config.slots, limits.multiprocessors),
@@ -244,7 +251,10 @@ class CudaBackend final : public Backend {
     copy_and_compute(static_cast<std::size_t>(slot), chunk, /*staged=*/true);
   }
 
-  void wait_slot(int slot) override { slots_.at(static_cast<std::size_t>(slot)).staged.wait("copying a chunk"); }
+  void wait_slot(int slot) override {
+    const CurrentGpu current(device_);  // else a reader's thread would make a context on the first GPU
+    slots_.at(static_cast<std::size_t>(slot)).staged.wait("copying a chunk");
+  }
   ResidentId keep(int slot, const ChunkView& chunk, Tier tier) override {
     Resident resident;
     resident.slot = static_cast<std::size_t>(slot);
@@ -501,6 +511,7 @@ class CudaBackend final : public Backend {
   DeviceLimits limits_;
   TensorLayout layout_;
   bool pass_runs_ = false;
+  int device_;  // its number
   PassRequest pass_ = 0;
   double sum_of_terms_ = 0;
   std::size_t next_slot_ = 0;

@@ -10,6 +10,8 @@
 #include "kernels/device_kind.hpp"
 
 namespace blco {
+#include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/primary_context.hpp"
 namespace {
 
 // Kernels use what older devices and toolkits do not have: reductions of a warp, C++20.
@@ -98,10 +100,8 @@ int gpu_count() noexcept {
   return 0;
 }
 
-CurrentGpu::CurrentGpu(int number) {
-  cuda::check(cudaGetDevice(&before_), "cudaGetDevice");
-  cuda::check(cudaSetDevice(number), "cudaSetDevice");
-}
+CurrentGpu::CurrentGpu(int number) { cuda::push_context(number); }
+CurrentGpu::~CurrentGpu() { cuda::pop_context(); }
 
 CurrentGpu::~CurrentGpu() { static_cast<void>(cudaSetDevice(before_)); }
 

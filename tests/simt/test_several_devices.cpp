@@ -14,6 +14,7 @@
 #include "blco/error.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/engine/work/counting_peers.hpp"
 #include "tests/simt/fake_device.hpp"
 #include "tests/simt/simt_control.hpp"
 
@@ -185,6 +186,17 @@ TEST_F(SeveralDevices, AreTakenInTurnByTheProcessesOfAMachine) {
   EXPECT_EQ(current, 0);
 }
 
+TEST_F(SeveralDevices, ComputeForTheProcessesOfAMachine) {
+  const double fit = fit_cpd(*tensor_, on({"cpu"})).fit();
+  CountingPeers processes(*tensor_, 3);
+  CpdOptions options = on({});
+  options.compute.peers = &processes;
+
+  EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit, 1e-10);
+
+  EXPECT_THAT(simt::fake_device().devices_of_kernels, ::testing::ElementsAre(0, 1));
+}
+
 TEST_F(SeveralDevices, ArePartedOnlyAmongProcessesThatSeeThem) {
   simt::set_device({.count = 1});
   const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
@@ -194,6 +206,23 @@ TEST_F(SeveralDevices, ArePartedOnlyAmongProcessesThatSeeThem) {
     options.compute.peers = &process;
     EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole / static_cast<std::uint64_t>(sharers));
   }
+}
+
+// The first GPU may be full, or another process may have it for itself.
+TEST_F(SeveralDevices, HaveNoContextWhereNoWorkIs) {
+  simt::set_device(0, {.count = 2, .is_taken = true});
+  PlannedProcess second(1, 2);
+  CpdOptions in_turn = on({});
+  in_turn.compute.peers = &second;
+
+  EXPECT_EQ(plan_cpd(*tensor_, in_turn).device, "cuda:1, emulated");
+  EXPECT_NO_THROW(fit_cpd(*tensor_, on({"cuda:1"})));
+  EXPECT_NO_THROW(fit_cpd(*tensor_, on({"cpu", "cuda:1"})));
+
+  EXPECT_THAT(simt::fake_device().contexts, ::testing::ElementsAre(1));
+  int current = -1;
+  EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, 0);
 }
 
 TEST_F(SeveralDevices, AreRefusedWhereTheyAreNotThereOrNotFitForIt) {
