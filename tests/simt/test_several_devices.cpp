@@ -208,6 +208,25 @@ TEST_F(SeveralDevices, ArePartedOnlyAmongProcessesThatSeeThem) {
   }
 }
 
+TEST_F(SeveralDevices, OfAllThoseThatCannotServeAreLeftOut) {
+  simt::set_device(1, {.name = "Tesla T4", .major = 7, .minor = 5});
+  CpdPlan plan;
+  CpdOptions options = on({"all"});
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+
+  EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit_cpd(*tensor_, on({"cpu"})).fit(), 1e-10);
+
+  EXPECT_EQ(plan.device, "cuda:0, cuda: emulated");
+  ASSERT_EQ(plan.others.size(), 1);
+  EXPECT_EQ(plan.others[0].device, "cpu, host");
+  EXPECT_EQ(plan.device_note,
+            "cuda:1 is left out: the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer");
+  simt::set_device(0, {.is_taken = true});
+  EXPECT_THAT(
+      plan_cpd(*tensor_, on({"all"})).device_note,
+      AllOf(HasSubstr("no GPU: cuda:0 is left out: "), HasSubstr("busy or unavailable"), HasSubstr("cuda:1 is")));
+}
+
 // The first GPU may be full, or another process may have it for itself.
 TEST_F(SeveralDevices, HaveNoContextWhereNoWorkIs) {
   simt::set_device(0, {.count = 2, .is_taken = true});
