@@ -73,6 +73,14 @@ std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int co
 struct DeviceSearch {
   std::optional<DeviceLimits> limits = {};
   // Without limits: the reason, in one line, and what lacks the GPU: the build (not_built) or the machine (cuda).
+// Host memory that cannot be pinned for a GPU; of the GPU's own memory it says nothing.
+struct NoPinnedMemory : Error {
+  using Error::Error;
+};
+
+// Host memory that is pinned for the GPU of that number, and so for all. Throws Error: not_built, cuda; NoPinnedMemory.
+std::unique_ptr<HostBuffer> pinned_memory(std::uint64_t bytes, int gpu);
+
   std::string reason = {};
   ErrorKind kind = ErrorKind::cuda;
   std::string remedy = {};  // what to do about the reason, where that is known

@@ -32,7 +32,7 @@ std::unique_ptr<ServingThreads> threads_for(const Compute& compute) {
   std::vector<ThreadWorker> workers;
   for (const Compute& part : parts_of(compute, devices)) {
     const NamedDevice& device = devices[workers.size()];
-    workers.push_back({part, device.name, device.share});
+    workers.push_back({part, device.name, device.share, device.gpu});
   }
   return std::make_unique<ServingThreads>(std::move(workers));
 }
@@ -224,9 +224,21 @@ void Job::plan_devices() {
   needs_.budget_bytes = whole;
 }
 
+namespace {
+
+[[noreturn]] void throw_with_advice(const NoPinnedMemory& error) {
+  throw Error(error.kind(), std::string(error.what()) +
+                                ": the system lets no more host memory be pinned for the GPU; " + "lower " +
+                                option_name("host_bytes") + ", or use " + option_name("devices", "cpu"));
+}
+
+}  // namespace
+
 void Job::make_backend() {
   try {
     backend_ = needs_.kind->make(backend_config(needs_, plan_), side_jobs_);
+  } catch (const NoPinnedMemory& error) {
+    throw_with_advice(error);
   } catch (const Error& error) {
     if (!gpu_ || error.kind() != ErrorKind::out_of_memory) throw;
     throw Error(ErrorKind::out_of_memory,
@@ -264,9 +276,15 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   if (needs_.draws) {
     const std::uint64_t all = TensorChunks::of(*tensor_).info().chunk_count();
     share = {queue_, static_cast<std::size_t>(peers_->rank()), chunk_range(all, peers_->rank(), *peers_).begin};
+    if (!gpu_) share.gpu = dynamic_cast<const ThreadPeers&>(*peers_).first_gpu();
   }
   const ChunkSource& source = needs_.draws ? TensorChunks::of(*tensor_) : pass_chunks();
-  auto streamer = std::make_unique<Streamer>(source, plan_, backend(), jobs, trace_.get(), meter, share);
+  std::unique_ptr<Streamer> streamer;
+  try {
+    streamer = std::make_unique<Streamer>(source, plan_, backend(), jobs, trace_.get(), meter, share);
+  } catch (const NoPinnedMemory& error) {
+    throw_with_advice(error);
+  }
   static_cast<StreamPlan&>(plan_) = streamer->plan();
   plan_.planned_bytes -= std::min(plan_.planned_bytes, plan_.demoted_bytes);
   return streamer;

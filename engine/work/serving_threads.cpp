@@ -70,6 +70,10 @@ class ServingThreads::Peer final : public ThreadPeers {
   void send(int to, std::span<const std::byte> message) override { mail_->put(rank_, to, message); }
   std::vector<std::byte> receive(int from) override { return mail_->take(from, rank_); }
   ChunkQueue& queue() override { return *queue_; }
+  std::optional<int> first_gpu() const override {
+    const auto found = std::ranges::find_if(*workers_, [](const ThreadWorker& of) { return of.gpu.has_value(); });
+    return found == workers_->end() ? std::nullopt : found->gpu;
+  }
 
  private:
   Mail* mail_;

@@ -24,6 +24,7 @@ namespace {
 using Words = std::vector<std::string>;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SeveralDevices : public ::testing::Test {
  protected:
@@ -101,6 +102,41 @@ TEST_F(SeveralDevices, KeepWithinOneBudgetOfHostMemory) {
   options.compute.memory.host_bytes = minimum - 1;
   EXPECT_THAT(failure_of([&] { fit_cpd(*tensor_, options); }, ErrorKind::out_of_memory),
               AllOf(HasSubstr("`host_bytes = "), HasSubstr("fewer devices")));
+}
+
+// The GPU takes chunks that lie packed in the CPU's memory.
+TEST_F(SeveralDevices, CopyFromPinnedMemoryAlone) {
+  CpdOptions options = on({"cpu"});
+  options.max_sweeps = 6;
+  const double fit = fit_cpd(*tensor_, options).fit();
+  options.compute.devices = {"cpu=1", "cuda:1=1"};
+  const CpdPlan ample = plan_cpd(*tensor_, options);
+  CpdPlan plan;
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+  options.compute.memory.device_bytes = ample.others[0].device_minimum_bytes;
+  for (std::uint64_t more = 0; more < 100'000 && plan.packed_chunks < 4; more += 10'000) {
+    options.compute.memory.host_bytes = ample.minimum_bytes + more;
+    plan = plan_cpd(*tensor_, options);
+  }
+  ASSERT_EQ(plan.packed_chunks, 4);
+  ASSERT_EQ(plan.decoded_chunks, 0);
+  for (std::uint64_t seed = 1; seed < 5; ++seed) {
+    simt::set_policy(simt::Policy::shuffled, seed);
+    EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit, 1e-10);
+  }
+
+  EXPECT_EQ(simt::take_pageable_copies(), 0U);
+  EXPECT_THAT(simt::fake_device().contexts, ::testing::ElementsAre(1));
+}
+
+TEST_F(SeveralDevices, SayThatMemoryCannotBePinned) {
+  CpdOptions options = on({"cuda"});
+  for (const std::uint64_t bytes : {1000, (1 << 20) + 1000}) {
+    simt::set_device({.pinned_bytes = bytes});
+    EXPECT_THAT(failure_of([&] { fit_cpd(*tensor_, options); }, ErrorKind::out_of_memory),
+                AllOf(HasSubstr("cudaHostAlloc of "), HasSubstr("be pinned for the GPU; lower `host_bytes`"),
+                      Not(HasSubstr("device_bytes"))));
+  }
 }
 
 TEST_F(SeveralDevices, ShareProductsAndTuckerModels) {
