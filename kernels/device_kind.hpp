@@ -23,6 +23,9 @@ struct DeviceLimits {
   std::uint64_t free_bytes = 0;
 };
 
+// Ranks of which a GPU's MTTKRP has a kernel of its own; others run a slower one.
+inline constexpr int gpu_kernel_ranks[] = {1, 2, 8, 16, 24, 32, 48, 64};
+
 // Bytes of a backend: factors, outputs and their copies, scratch. On the CPU without what arranged chunks take, on a
 // device without the chunks that stay there.
 struct Footprint {
@@ -70,9 +73,6 @@ std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits);
 // them.
 std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns);
 
-struct DeviceSearch {
-  std::optional<DeviceLimits> limits = {};
-  // Without limits: the reason, in one line, and what lacks the GPU: the build (not_built) or the machine (cuda).
 // Host memory that cannot be pinned for a GPU; of the GPU's own memory it says nothing.
 struct NoPinnedMemory : Error {
   using Error::Error;
@@ -81,6 +81,9 @@ struct NoPinnedMemory : Error {
 // Host memory that is pinned for the GPU of that number, and so for all. Throws Error: not_built, cuda; NoPinnedMemory.
 std::unique_ptr<HostBuffer> pinned_memory(std::uint64_t bytes, int gpu);
 
+struct DeviceSearch {
+  std::optional<DeviceLimits> limits = {};
+  // Without limits: the reason, in one line, and what lacks the GPU: the build (not_built) or the machine (cuda).
   std::string reason = {};
   ErrorKind kind = ErrorKind::cuda;
   std::string remedy = {};  // what to do about the reason, where that is known

@@ -88,15 +88,26 @@ int Job::take_gpu_in_turn() {
   return (peers_->gpu_sharers() - number + gpus - 1) / gpus;
 }
 
-// As few as the device's memory allows, for each costs a pass over the tensor.
+// As few as the device's memory allows, for each costs a pass over the tensor; and with no more of them, of a width
+// that has a kernel of its own.
 void Job::choose_slabs() {
   const BackendConfig& backend = needs_.backend;
+  const auto fits = [&] { return least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes; };
   if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs || !backend.vectors.empty()) return;
-  for (int slabs = 2; slabs <= backend.rank; ++slabs) {
-    if (least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes) return;
-    slabs_ = slab_kind(*gpu_, backend.rank, (backend.rank + slabs - 1) / slabs);
+  if (backend.rank < 2 || fits()) return;
+  const auto count = [&](int columns) { return (backend.rank + columns - 1) / columns; };
+  const auto take = [&](int columns) {
+    slabs_ = slab_kind(*gpu_, backend.rank, columns);
     needs_.kind = slabs_.get();
+    return fits();
+  };
+  int slabs = 2;
+  while (!take(count(slabs)) && slabs < backend.rank) ++slabs;
+  const int least = count(slabs);
+  for (const int columns : gpu_kernel_ranks) {
+    if (columns >= least && count(columns) == slabs && take(columns)) return;
   }
+  take(least);
 }
 
 }  // namespace blco
