@@ -293,6 +293,8 @@ class CudaBackend final : public Backend {
     compute_pending();
     join_streams();
     outputs_.merge(main_.get());
+    passed_.record(main_.get());
+    passed_.wait("a pass");
     FaultRecord fault = 0;
     transfer_.download(fault_, std::as_writable_bytes(std::span(&fault, 1)), main_);
     sum_of_terms_ = pass_.is_mttkrp() ? 0 : terms_.total(transfer_, main_);
@@ -509,9 +511,9 @@ class CudaBackend final : public Backend {
 
   BackendConfig config_;
   DeviceLimits limits_;
+  int device_;  // its number
   TensorLayout layout_;
   bool pass_runs_ = false;
-  int device_;  // its number
   PassRequest pass_ = 0;
   double sum_of_terms_ = 0;
   std::size_t next_slot_ = 0;
@@ -539,6 +541,7 @@ class CudaBackend final : public Backend {
   DeviceTrace trace_;
   Event zeroed_;
   Event joined_;
+  Event passed_{Event::Timing::off, cudaEventBlockingSync};  // who polls keeps a processor busy for the whole pass
   // Streams are declared after all memory that their work uses, so that they are destroyed first.
   mutable StagedTransfer transfer_;
   mutable Event stepped_;
