@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco {
 
@@ -33,7 +34,11 @@ void Streamer::allocate_packed() {
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (plan_.tiers[chunk] == Tier::packed) bytes[chunk] = tensor_->buffer_bytes(share_.first + chunk);
   }
-  packed_.emplace(*passes_, bytes);
+  packed_.emplace(
+      [this](std::uint64_t slab) {
+        return share_.gpu ? pinned_memory(slab, *share_.gpu) : passes_->allocate_host(slab);
+      },
+      bytes);
   plan_.shortage = packed_->shortage();
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;

@@ -36,6 +36,7 @@ struct QueueShare {
   ChunkQueue* queue = nullptr;  // none: all chunks are its own
   std::size_t worker = 0;
   std::uint64_t first = 0;
+  std::optional<int> gpu = {};  // of another worker, which copies from this one's packed chunks
 };
 
 class Streamer {
