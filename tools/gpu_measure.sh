@@ -52,11 +52,11 @@ problem() {
 
 # Has clock, power and the reasons of a lower clock read four times a second. Drivers before 535 call these otherwise.
 watch_gpu() {
-  local reasons query
+  local reasons query gpu=${CUDA_VISIBLE_DEVICES:-0}
   : >"$work/samples"
   command -v nvidia-smi >/dev/null || return 0
   for reasons in clocks_event_reasons clocks_throttle_reasons; do
-    query=(nvidia-smi -i "${CUDA_VISIBLE_DEVICES:-0}" --format=csv,noheader,nounits
+    query=(nvidia-smi -i "${gpu%%,*}" --format=csv,noheader,nounits
            "--query-gpu=clocks.sm,power.draw,$reasons.active")
     timeout 10 "${query[@]}" >/dev/null 2>&1 || continue
     timeout "$limit" "${query[@]}" -lms 250 >"$work/samples" 2>/dev/null &

@@ -49,16 +49,20 @@ void Job::choose_device(const Compute& compute) {
     return;
   }
   int sharers = declared_ != nullptr || peers_ == nullptr ? 1 : peers_->gpu_sharers();
-  if (is_gpu_named && *named[0].gpu != NamedDevice::current) {
-    current_.emplace(*named[0].gpu);
-  } else if (sharers > 1) {
-    sharers = take_gpu_in_turn();
-  }
   DeviceSearch found;
   if (declared_ != nullptr) {
     found.limits = limits_of(*declared_);
   } else {
-    found = find_device();
+    try {
+      if (is_gpu_named && *named[0].gpu != NamedDevice::current) {
+        current_.emplace(*named[0].gpu);
+      } else if (sharers > 1) {
+        sharers = take_gpu_in_turn();
+      }
+      found = find_device();
+    } catch (const Error& error) {  // another process may have the GPU for itself
+      found = {.reason = error.what(), .kind = error.kind()};
+    }
   }
   if (!found.limits) {
     device_note_ = "no GPU: " + found.reason;

@@ -269,8 +269,14 @@ TEST_F(SeveralDevices, HaveNoContextWhereNoWorkIs) {
   PlannedProcess second(1, 2);
   CpdOptions in_turn = on({});
   in_turn.compute.peers = &second;
+  PlannedProcess first(0, 2);
+  CpdOptions taken = on({});
+  taken.compute.peers = &first;
 
   EXPECT_EQ(plan_cpd(*tensor_, in_turn).device, "cuda:1, emulated");
+  EXPECT_EQ(plan_cpd(*tensor_, taken).device, "host");
+  EXPECT_THAT(plan_cpd(*tensor_, taken).device_note, HasSubstr("busy or unavailable"));
+  EXPECT_THAT(failure_of([&] { plan_cpd(*tensor_, on({"cuda:0"})); }, ErrorKind::cuda), HasSubstr("busy or unavail"));
   EXPECT_NO_THROW(fit_cpd(*tensor_, on({"cuda:1"})));
   EXPECT_NO_THROW(fit_cpd(*tensor_, on({"cpu", "cuda:1"})));
 
