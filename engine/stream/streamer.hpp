@@ -1,4 +1,4 @@
-// Streams every chunk through the backend, reading ahead those not in memory.
+// Streams every chunk through a device, reading ahead those not in memory.
 #pragma once
 
 #include <chrono>
