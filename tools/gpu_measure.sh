@@ -17,6 +17,7 @@ logs=
 failed=0
 sum_of_limits=0
 rank=32
+gpu=${CUDA_VISIBLE_DEVICES:-0}
 
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_results.sh"
 
@@ -50,9 +51,23 @@ problem() {
   echo "- $*" >>"$work/problems"
 }
 
+# Code for a GPU runs on those of its major number and of no lower a minor one; for others the driver compiles it.
+check_architectures() {
+  local capability name
+  [ -s "$folder/architectures" ] && command -v nvidia-smi >/dev/null || return 0
+  capability=$(nvidia-smi -i "${gpu%%,*}" --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -dc 0-9)
+  for name in $(tr ';' ' ' <"$folder/architectures"); do
+    [[ $name != *-virtual ]] || continue
+    name=${name%-real}
+    if [ "$name" = native ] || { [ "${name%?}" = "${capability%?}" ] && [ "$name" -le "$capability" ]; }; then return; fi
+  done
+  problem "the pack has no code for compute capability ${capability%?}.${capability: -1}: the driver compiles it at the first starts, which may" \
+    "take minutes, and steps may run out of time"
+}
+
 # Has clock, power and the reasons of a lower clock read four times a second. Drivers before 535 call these otherwise.
 watch_gpu() {
-  local reasons query gpu=${CUDA_VISIBLE_DEVICES:-0}
+  local reasons query
   : >"$work/samples"
   command -v nvidia-smi >/dev/null || return 0
   for reasons in clocks_event_reasons clocks_throttle_reasons; do
@@ -321,6 +336,7 @@ mkdir -p "$(dirname "$results")" || exit 2
 unpack
 check_glibc
 find_cublas
+check_architectures
 watch_gpu
 choose_programs
 describe_gpu

@@ -155,6 +155,8 @@ build_all() {
   check_spills "$nvcc"
   # Of machine code, what zstd leaves is a tenth. Drivers of CUDA 13 know how to read it.
   if "$nvcc" --help | grep -q -e --compress-mode; then small=--compress-mode=size; fi
+  mkdir -p "$folder"
+  echo "$architectures" >"$folder/architectures"
   build build/cuda "-DCMAKE_CUDA_FLAGS=$small"
   gather build/cuda "$folder"
   nvcc12=$(find_nvcc12)

@@ -67,6 +67,7 @@ END
 fake tools/nvidia-smi <<'END'
 case "$*" in
   *event_reasons*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2 ;;
+  *=compute_cap\ *) echo 9.9 ;;
   *-lms*) while [ -e "$PRETEND" ]; do printf '1980, 650.4, 0x0000000000000004\n210, 70.0, 0x0000000000000001\n'; sleep 0.1; done ;;
   *) echo '580.1, 9.9, 80000 MiB, 1980 MHz, 2619 MHz, 5, 16' ;;
 esac
@@ -132,6 +133,7 @@ cat calls
 echo '# with programs for a driver of CUDA 12: a test that fails, one that hangs, steps that fail and crash'
 rm all_is_well
 touch old_driver
+echo '80-real;100;90-virtual' >pack/architectures
 run_check --run pack --results out/ --full
 show out/RESULTS.md | sed '/^## Tables/,$d'
 [ "$sum" -lt 600 ] && echo 'the sum is under ten minutes'
@@ -140,6 +142,7 @@ tar -tzf out/logs.tar.gz | grep -E 'tests|A-usual' | LC_ALL=C sort
 
 echo '# killed midway'
 rm old_driver
+echo '80-real;90-real' >pack/architectures
 touch all_is_well killed_midway
 { run_check --run pack --results cut.md | head -n 1; } 2>/dev/null
 rm -r tmp/*
