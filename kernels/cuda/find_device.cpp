@@ -11,7 +11,6 @@
 #include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/device_code.hpp"
 #include "kernels/cuda/device_memory.hpp"
-#include "kernels/cuda/primary_context.hpp"
 #include "kernels/device_kind.hpp"
 
 namespace blco {
@@ -124,9 +123,6 @@ int gpu_count() noexcept {
   static_cast<void>(cudaGetLastError());
   return 0;
 }
-
-CurrentGpu::CurrentGpu(int number) { cuda::push_context(number); }
-CurrentGpu::~CurrentGpu() { cuda::pop_context(); }
 
 std::unique_ptr<HostBuffer> pinned_memory(std::uint64_t bytes, int gpu) {
   return std::make_unique<PinnedForGpu>(bytes, gpu);
