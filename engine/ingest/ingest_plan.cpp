@@ -18,7 +18,6 @@ constexpr std::uint64_t reader_part = 8;
 constexpr std::uint64_t key_part = 2;
 constexpr std::uint64_t program_part = 16;
 constexpr std::uint64_t window_part = 64;
-constexpr std::uint64_t max_program_bytes = std::uint64_t{4} << 20;
 
 // Smaller blocks of text cost more to hand out than to read.
 constexpr std::size_t min_block_bytes = std::size_t{16} << 10;

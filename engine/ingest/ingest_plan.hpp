@@ -14,6 +14,9 @@
 
 namespace blco {
 
+// The program's own memory, at most.
+inline constexpr std::uint64_t max_program_bytes = std::uint64_t{4} << 20;
+
 // Who has how much of the memory of a job.
 struct IngestBudget {
   std::uint64_t total_bytes = 0;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <blco/tensor.hpp>
-#include <numeric>
 #include <span>
 
 #include "blco/bits.hpp"
 #include "engine/ingest/chunk_sort.hpp"
+#include "engine/ingest/ingest_plan.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {
@@ -43,7 +43,7 @@ class Sample {
       stored_bytes_ += natural.stored_bytes(chunks_.back());
     }
     const TensorSizes sizes = measure_tensor(natural);
-    const std::uint64_t fixed = scan_overhead_bytes + sizes.table_bytes + natural.held_bytes() + budget.fixed_bytes;
+    const std::uint64_t fixed = max_program_bytes + sizes.table_bytes + natural.held_bytes() + budget.fixed_bytes;
     const std::uint64_t each = order_choice_bytes(layout_of(info).has_high_word(), std::min(info.chunk_nnz, info.nnz),
                                                   sizes.largest_buffer() + sizes.largest_scratch());
     const std::uint64_t most = budget.total_bytes < fixed ? 0 : (budget.total_bytes - fixed) / each;

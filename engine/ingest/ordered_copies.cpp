@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,9 +17,6 @@
 
 namespace blco {
 namespace {
-
-// The program's own memory, as sorting and merging count it.
-constexpr std::uint64_t program_bytes = std::uint64_t{4} << 20;
 
 [[noreturn]] void refuse_budget(std::uint64_t needed, const ScanBudget& budget) {
   throw Error(ErrorKind::out_of_memory, "copies in the orders of modes require at least " + format_bytes(needed) +
@@ -49,7 +45,7 @@ EncodePlan plan_copy(const ChunkSource& natural, const EncodeSizes& sizes, std::
                      const ScanBudget& budget) {
   const TensorSizes of_chunks = measure_tensor(natural);
   const std::uint64_t reading = of_chunks.largest_buffer() + of_chunks.largest_scratch();
-  const std::uint64_t fixed = program_bytes + of_chunks.table_bytes + held_bytes + budget.fixed_bytes;
+  const std::uint64_t fixed = max_program_bytes + of_chunks.table_bytes + held_bytes + budget.fixed_bytes;
   std::uint64_t needed = 0;
   for (std::uint64_t chunks = std::min(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)); chunks > 0;
        --chunks) {
@@ -115,7 +111,7 @@ void check_copies(const OrderRequest& request, const TensorLayout& layout, std::
   // Its columns, and one that is decompressed.
   const std::uint64_t reading = (sizes.has_high_word ? 4 : 3) * max_payload_bytes(chunk_nnz);
   const std::uint64_t needed =
-      program_bytes + budget.fixed_bytes +
+      max_program_bytes + budget.fixed_bytes +
       std::max(copy_bytes(sizes, {}, reading), order_choice_bytes(sizes.has_high_word, chunk_nnz, reading));
   if (needed > budget.total_bytes) refuse_budget(needed, budget);
 }
