@@ -197,7 +197,7 @@ void Job::choose_device(const Compute& compute) {
 // As few as the device's memory allows, for each costs a pass over the tensor.
 void Job::choose_slabs() {
   const BackendConfig& backend = needs_.backend;
-  if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs || !backend.vectors.empty()) return;
+  if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs) return;
   for (int slabs = 2; slabs <= backend.rank; ++slabs) {
     if (least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes) return;
     slabs_ = slab_kind(*gpu_, backend.rank, (backend.rank + slabs - 1) / slabs);
