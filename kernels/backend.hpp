@@ -15,61 +15,19 @@
 #include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
 #include "blco/trace.hpp"
-#include "kernels/factors.hpp"
 #include "kernels/gpu_kernels.hpp"
-#include "kernels/pass_request.hpp"
+#include "kernels/passes.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/steps.hpp"
 #include "kernels/stop_poll.hpp"
 
 namespace blco {
 
-// Memory for packed chunks, 64-byte aligned; pinned if the device needs that.
-class HostBuffer {
- public:
-  virtual ~HostBuffer() = default;
-  virtual std::span<std::byte> bytes() = 0;
-};
+// What methods know of the devices that hold factors.
+class Factors : public Rows, public Steps {};
 
-// Where a chunk is between passes.
-enum class Tier : std::uint8_t {
-  streamed,  // not with the backend: submitted anew in every pass
-  packed,    // the payloads as they are, in a buffer of host memory that the caller keeps alive
-  decoded,   // the backend's own copy in host memory, ready to use
-  device,    // the backend's own copy of the payloads in device memory; same as decoded without a device
-};
-
-using ResidentId = std::size_t;
-
-// One decomposition in progress: its factors and outputs, and passes over chunks that fill the outputs. Throws
-// Error{corrupt} for a coordinate outside its mode.
-class Backend : public Factors {
- public:
-  virtual std::string name() const = 0;
-  // How many times a pass submits the chunks, each for a slab of the output's columns.
-  virtual int slabs() const { return 1; }
-
-  virtual std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) = 0;
-
-  // Returns all rows, I_n x R, in new memory; first frees the output, at the end the backend's matrix. No passes may
-  // follow.
-  virtual std::vector<double> take_factor(int mode) = 0;
-
-  // Starts a pass: sums over all submitted chunks. Submit each chunk once, in the desired order. More than one output
-  // requires BackendConfig::all_outputs. Run it once for each of slabs(), in ascending order; then the outputs are
-  // complete.
-  virtual void begin_pass(const PassRequest& request) = 0;
-  // The payloads lie in staging buffer `slot`, which must not change until wait_slot(slot) returns. wait_slot is
-  // thread-safe, so that whoever refills the buffer may call it.
-  virtual void submit(int slot, const ChunkView& chunk) = 0;
-  virtual void wait_slot(int slot) = 0;
-  // Keeps a chunk for all later passes, in a tier other than streamed; legal at any time. Unless that is packed, the
-  // payloads lie in staging buffer `slot`, which must not change until wait_slot(slot) returns.
-  virtual ResidentId keep(int slot, const ChunkView& chunk, Tier tier) = 0;
-  virtual void submit_resident(ResidentId chunk) = 0;
-  // Returns when the outputs are complete. Also ends a failed pass, and leaves nothing in flight.
-  virtual void finish_pass() = 0;
-  // The sum of the terms of the last finished loss pass, scaled. Its order depends on the order of chunks alone.
-  virtual double sum_of_terms() const = 0;
-};
+// One decomposition in progress: its factors and outputs, and passes over chunks that fill the outputs.
+class Backend : public Passes, public Factors {};
 
 // Bytes of a number of a factor, and of the output.
 constexpr std::uint64_t factor_number_bytes(Precision precision) {
@@ -110,7 +68,7 @@ struct BackendConfig {
   // the output of that mode alone, or none. Empty: no chunk is in its order.
   std::vector<BitModes> orders = {};
   bool natural_chunks = true;             // chunks in the natural order come too
-  std::vector<VectorShape> vectors = {};  // see Factors::load_vector
+  std::vector<VectorShape> vectors = {};  // see Rows::load_vector
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
   // any chunk that crosses the link; room for the chunks that stay.
   int slots = 2;

@@ -23,6 +23,9 @@ struct DeviceLimits {
   std::uint64_t free_bytes = 0;
 };
 
+// Ranks of which a GPU's MTTKRP has a kernel of its own; others run a slower one.
+inline constexpr int gpu_kernel_ranks[] = {1, 2, 8, 16, 24, 32, 48, 64};
+
 // Bytes of a backend: factors, outputs and their copies, scratch. On the CPU without what arranged chunks take, on a
 // device without the chunks that stay there.
 struct Footprint {
@@ -38,7 +41,7 @@ class DeviceKind {
   // Null: the CPU, with no link between memory and kernels.
   virtual const DeviceLimits* gpu() const = 0;
 
-  // Backend::slabs() of its backends.
+  // Passes::slabs() of its backends.
   virtual int slabs() const { return 1; }
 
   virtual Footprint footprint(const BackendConfig& config, int threads) const = 0;
@@ -70,6 +73,14 @@ std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits);
 // them.
 std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns);
 
+// Host memory that cannot be pinned for a GPU; of the GPU's own memory it says nothing.
+struct NoPinnedMemory : Error {
+  using Error::Error;
+};
+
+// Host memory that is pinned for the GPU of that number, and so for all. Throws Error: not_built, cuda; NoPinnedMemory.
+std::unique_ptr<HostBuffer> pinned_memory(std::uint64_t bytes, int gpu);
+
 struct DeviceSearch {
   std::optional<DeviceLimits> limits = {};
   // Without limits: the reason, in one line, and what lacks the GPU: the build (not_built) or the machine (cuda).
@@ -83,16 +94,14 @@ struct DeviceSearch {
 // Of the CUDA devices, how many the driver shows.
 int gpu_count() noexcept;
 
-// As long as it lives, a CUDA device is this thread's current one. Throws Error: cuda, not_built.
+// As long as it lives, a CUDA device is this thread's current one; no other gets a context. Throws Error: cuda,
+// not_built.
 class CurrentGpu {
  public:
   explicit CurrentGpu(int number);
   ~CurrentGpu();
   CurrentGpu(const CurrentGpu&) = delete;
   CurrentGpu& operator=(const CurrentGpu&) = delete;
-
- private:
-  int before_ = 0;
 };
 
 // Looks for the current CUDA device, and for what keeps this build from running on it: driver, compute capability, a

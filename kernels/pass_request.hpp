@@ -133,7 +133,7 @@ struct PassRequest {
   std::optional<EntryFunction> function = {};  // none: an MTTKRP
   // Adds to what the pass before has left in the same outputs, and to its terms' sum. Loss passes only.
   bool continues = false;
-  // Of Backend::slabs().
+  // Of Passes::slabs().
   int slab = 0;
 };
 

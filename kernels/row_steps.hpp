@@ -1,4 +1,4 @@
-// What methods ask of all rows of a factor at once, beside row updates: see Factors::apr_measure and its neighbours.
+// What methods ask of all rows of a factor at once, beside row updates: see Steps::apr_measure and its neighbours.
 // What is here of a single row, host and CUDA share.
 #pragma once
 
@@ -53,7 +53,7 @@ struct CgStep {
 // At its bound, a number that would fall.
 BLCO_HOST_DEVICE inline bool is_at_bound(double number, double residual) { return number <= 0 && residual <= 0; }
 
-// See Factors::cg_begin; `row` holds a on entry, and the direction on return. `centre` is that of the step, where the
+// See Steps::cg_begin; `row` holds a on entry, and the direction on return. `centre` is that of the step, where the
 // row is, or null.
 template <class Sum, class Factor>
 BLCO_HOST_DEVICE inline void cg_begin_row(const CgStep& step, const double* centre, std::uint64_t columns,
@@ -65,7 +65,7 @@ BLCO_HOST_DEVICE inline void cg_begin_row(const CgStep& step, const double* cent
   }
 }
 
-// See Factors::cg_step.
+// See Steps::cg_step.
 template <class Sum, class Factor>
 BLCO_HOST_DEVICE inline void cg_step_row(const CgStep& step, std::uint64_t columns, const Sum* output,
                                          Factor* direction, double* a, double* residual) {
@@ -121,7 +121,7 @@ struct AdamStep {
   bool nonnegative = false;  // makes negative numbers 0
 };
 
-// See Factors::adam_step; `rates` are those of the step, where the row is.
+// See Steps::adam_step; `rates` are those of the step, where the row is.
 template <class Sum, class Factor>
 BLCO_HOST_DEVICE inline void adam_row(const AdamStep& step, const double* rates, std::uint64_t columns,
                                       const Sum* gradient, Factor* row, double* first, double* second) {

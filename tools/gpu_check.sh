@@ -3,22 +3,23 @@
 #
 #   tools/gpu_check.sh                 builds here, then checks
 #   tools/gpu_check.sh --pack FILE     builds here and packs the programs into FILE, to be carried elsewhere; its name
-#                                      ends in .tar.zst, or .tar.gz for a machine without zstd
+#                                      ends in .tar.gz, or .tar.zst, which is smaller and needs zstd there
 #   tools/gpu_check.sh --run PACK      checks with the programs of PACK, such a file or the folder that it was unpacked
 #                                      to: needs a driver, no compiler, no packages
 #
 # It ends within eight minutes: each step has a limit of its own. RESULTS.md is written anew after every step.
 #
-#   --full                  counters, sizes of chunks and compute-sanitizer too; within ten minutes
-#   --architectures LIST    what the device's code is compiled for, as CMake lists it (90-real;80-virtual); on another
-#                           device the driver compiles it when a program starts, for which steps have too little time
+#   --full                  sizes of chunks and compute-sanitizer too; within ten minutes
+#   --architectures LIST    what the device's code is compiled for, as CMake lists it: by default what the GPU here is,
+#                           and for a pack 80, 90, 100 and 120, as far as nvcc knows them; on another device the driver
+#                           compiles it when a program starts, for which steps have too little time
 #   --built FOLDER          with --pack: packs what is in this build folder, and compiles nothing
 #   --results PATH          what to write (tests/gpu/RESULTS.md); into a folder the logs of all steps go too
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
-  sed -n '2,20s/^# \{0,1\}//p' "$0"
+  sed -n '2,21s/^# \{0,1\}//p' "$0"
   exit "$1"
 }
 
@@ -26,7 +27,7 @@ mode=all
 pack=$root/build/gpu_check
 built=
 full=
-architectures='90-real;80-virtual'
+architectures=
 results=$root/tests/gpu/RESULTS.md
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -58,6 +59,7 @@ done
 [ -z "$built" ] || [ "$mode" = pack ] || usage 2 >&2
 
 if [ "$mode" != run ]; then
+  if [ "$mode" = all ] && nvidia-smi -L >/dev/null 2>&1; then architectures=${architectures:-native}; fi
   "$root/tools/gpu_pack.sh" "$pack" "$architectures" "$built"
   [ "$mode" = all ] || exit 0
 fi

@@ -9,13 +9,15 @@ set -uo pipefail
 full=${3-}
 limit=$([ -n "$full" ] && echo 590 || echo 475)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+watcher=
+trap '[ -z "$watcher" ] || kill "$watcher"; rm -rf "$work"' EXIT
 folder=$1
 results=$2
 logs=
 failed=0
 sum_of_limits=0
 rank=32
+gpu=${CUDA_VISIBLE_DEVICES:-0}
 
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_results.sh"
 
@@ -49,15 +51,59 @@ problem() {
   echo "- $*" >>"$work/problems"
 }
 
+# Code for a GPU runs on those of its major number and of no lower a minor one; for others the driver compiles it.
+check_architectures() {
+  local capability name
+  [ -s "$folder/architectures" ] && command -v nvidia-smi >/dev/null || return 0
+  capability=$(nvidia-smi -i "${gpu%%,*}" --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -dc 0-9)
+  for name in $(tr ';' ' ' <"$folder/architectures"); do
+    [[ $name != *-virtual ]] || continue
+    name=${name%-real}
+    if [ "$name" = native ] || { [ "${name%?}" = "${capability%?}" ] && [ "$name" -le "$capability" ]; }; then return; fi
+  done
+  problem "the pack has no code for compute capability ${capability%?}.${capability: -1}: the driver compiles it at the first starts, which may" \
+    "take minutes, and steps may run out of time"
+}
+
+# Has clock, power and the reasons of a lower clock read four times a second. Drivers before 535 call these otherwise.
+watch_gpu() {
+  local reasons query
+  : >"$work/samples"
+  command -v nvidia-smi >/dev/null || return 0
+  for reasons in clocks_event_reasons clocks_throttle_reasons; do
+    query=(nvidia-smi -i "${gpu%%,*}" --format=csv,noheader,nounits
+           "--query-gpu=clocks.sm,power.draw,$reasons.active")
+    timeout 10 "${query[@]}" >/dev/null 2>&1 || continue
+    timeout "$limit" "${query[@]}" -lms 250 >"$work/samples" 2>/dev/null &
+    watcher=$!
+    return
+  done
+}
+
+# What has been read since the step began.
+samples_of_step() {
+  tail -n "+$((first_sample + 1))" "$work/samples" | awk -F', ' '
+    NF < 3 { next }
+    !count++ || $1 < least { least = $1 }
+    $1 > most { most = $1 }
+    $2 > power { power = $2 }
+    $3 !~ /0x0*[01]$/ && !seen[$3]++ { reasons = reasons " " $3 }
+    END {
+      if (!count) { print "| - | - | -"; exit }
+      gsub(/0x0+/, "0x", reasons)
+      printf "| %d to %d | %.0f |%s\n", least, most, power, reasons == "" ? " none" : reasons
+    }'
+}
+
 # Also writes what is known so far, whatever becomes of the step.
 begin_step() {
   publish
-  step=$1 step_limit=$2 step_begin=$SECONDS
+  step=$1 step_limit=$2 step_begin=$SECONDS first_sample=$(wc -l <"$work/samples")
   sum_of_limits=$((sum_of_limits + step_limit))
 }
 
 end_step() {
-  echo "| $step | $step_limit | $((SECONDS - step_begin)) | $1 |" >>"$work/steps"
+  echo "| $step | $step_limit | $((SECONDS - step_begin)) $(samples_of_step) | $1 |" >>"$work/steps"
   [[ $1 != FAILED* ]] || problem "$step: $1"
 }
 
@@ -72,12 +118,18 @@ run_step() {
   return "$code"
 }
 
+# The results are why there are none.
+give_up() {
+  say "$1"
+  printf '# What GPUs have seen\n\nNothing: %s.\n' "$1" >"$results"
+  exit 1
+}
+
 unpack() {
   [ -f "$folder" ] || return 0
   mkdir "$work/pack"
   if ! tar -C "$work/pack" -xf "$folder" 2>"$work/unpack.err"; then
-    say "$folder cannot be unpacked: $(tail -n 1 "$work/unpack.err"); where zstd is missing, take a pack in .tar.gz"
-    exit 1
+    give_up "$folder cannot be unpacked: $(tail -n 1 "$work/unpack.err"); where zstd is missing, take a pack in .tar.gz"
   fi
   folder=$work/pack
 }
@@ -88,8 +140,7 @@ check_glibc() {
   needed=$(cat "$folder/glibc" 2>/dev/null)
   have=$(ldd --version 2>/dev/null | head -n 1 | grep -oE '[0-9]+\.[0-9]+$')
   if [ -n "$needed" ] && [ -n "$have" ] && [ "$(printf '%s\n' "$needed" "$have" | sort -V | head -n 1)" != "$needed" ]; then
-    say "the programs need glibc $needed, but this machine has $have: pack them on a system that is as old"
-    exit 1
+    give_up "the programs need glibc $needed, but this machine has $have: pack them on a system that is as old"
   fi
 }
 
@@ -106,13 +157,15 @@ find_cublas() {
 # The programs of the CUDA release that the driver supports: each says why it cannot use a GPU, and ends with 77. What
 # starts is taken, also if something else is wrong with it.
 choose_programs() {
-  local candidate code last=1
+  local candidate code last=1 begin
   echo "no test_gpu in $folder" >"$work/probe"
   for candidate in "$folder" "$folder/cuda12"; do
     [ -x "$candidate/test_gpu" ] || continue
     begin_step probe 15
+    begin=${EPOCHREALTIME/./}
     limited 15 "$candidate/test_gpu" '--gtest_filter=-*' >"$work/probe" 2>&1
     code=$?
+    first_start=$(((${EPOCHREALTIME/./} - begin) / 1000))
     case $code in
       77 | 126 | 127)
         say "$(tail -n 1 "$work/probe")"
@@ -140,7 +193,7 @@ describe_gpu() {
 # A process for each suite: after an invalid access no test of a process passes. A device has its own order of threads
 # and streams, so that one of each that the emulator tries is enough.
 run_tests() {
-  local seconds=90 suite suites left code passed=0 bad=0 skipped=0 without='-*/reverse*:*/shuffled*:*/lazy*'
+  local seconds=80 suite suites left code passed=0 bad=0 skipped=0 without='-*/reverse*:*/shuffled*:*/lazy*'
   say "tests, up to $seconds s, after $SECONDS s"
   begin_step tests $seconds
   limited 10 "$bin/test_gpu" --gtest_list_tests "--gtest_filter=*$without" >"$work/list" 2>&1 ||
@@ -200,17 +253,25 @@ describe_disk() {
 dd reads it past the cache from $(stat -f -c %T "$file") at ${raw:-an unknown speed}."
 }
 
-# Our kernel and its variants in device memory, each a step of so many seconds at most.
+# Our kernel and variants of it in device memory, each a step of so many seconds at most.
 measure_kernels() {
   local name=$1 seconds=$2 kind
-  for kind in "${kinds[@]}"; do
+  for kind in "${@:3}"; do
     case $kind in
+      rank-*) rank=${kind#*-} bench "$name" "$kind" "$seconds" --conflict-resolution auto ;;
       blocks-*) bench "$name" "$kind" "$seconds" --conflict-resolution auto --blocks "${kind#*-}" ;;
       wide*) bench "$name" "$kind" "$seconds" --conflict-resolution auto --variant "$kind" ;;
       mixed | f32) bench "$name" "$kind" "$seconds" --conflict-resolution auto --precision "$kind" ;;
       *) bench "$name" "$kind" "$seconds" --conflict-resolution "$([ "$name" = A ] && echo all || echo auto)" ;;
     esac
   done
+}
+
+# Whole sweeps, with updates of rows, as the step NAME-KIND.
+sweeps() {
+  local name=$1 kind=$2 seconds=$3
+  [ -s "$work/$name.blco" ] || return 0
+  run_step "$name-$kind" "$seconds" "$bin/blco-cpd" "$work/$name.blco" --rank $rank --tolerance 0 "${@:4}"
 }
 
 # What ncu prints of one launch, as far as it concerns caches, memory, issue slots and stalls. The first pass launches
@@ -220,7 +281,7 @@ profile() {
   shift 2
   nnz=$(tr -d , <"$work/A.nnz")
   chunks=$(((nnz + (1 << 20) - 1) >> 20))
-  run_step "$name" 25 ncu --clock-control none --kernel-name regex:mttkrp --launch-skip "$chunks" --launch-count 1 "$@" \
+  run_step "$name" 20 ncu --clock-control none --kernel-name regex:mttkrp --launch-skip "$chunks" --launch-count 1 "$@" \
     "$bin/blco-bench" "$work/A.blco" --rank $rank --devices cuda --conflict-resolution auto --repeats 1
   if grep -q ERR_NVGPUCTRPERM "$work/$name.log"; then
     counters+=${counters:+$'\n\n'}"$name: not measured, the driver does not permit counters to this user."
@@ -255,50 +316,58 @@ sanitize() {
     sanitized[$1]="not run: no compute-sanitizer here"
     return
   fi
-  run_step "$1" 30 compute-sanitizer --tool "$1" --error-exitcode 9 "$bin/test_gpu" --gtest_brief=1 \
+  run_step "$1" 20 compute-sanitizer --tool "$1" --error-exitcode 9 "$bin/test_gpu" --gtest_brief=1 \
     "--gtest_filter=$sanitized_tests" && sanitized[$1]=clean || sanitized[$1]="FAILED, see below"
 }
 
-tests='not run yet' counters='Not measured: give --full.' disk=''
-declare -A sanitized=([memcheck]='not run' [racecheck]='not run')
+tests='not run yet' counters='Not measured.' disk='' first_start=unknown
+declare -A sanitized=([memcheck]='not run' [racecheck]='not run' [initcheck]='not run')
 sanitized_tests='*EveryRankThatHasAKernelOfItsOwn/forward*:*AChangeOfKey/forward*:*UpdatesRows*/eager'
-tensors=(A words H)
-kinds=(usual blocks-2 blocks-3 wide wide-deep mixed f32)
+tensors=(A words D H)
+kinds=(usual blocks-2 blocks-3 wide wide-deep mixed f32 rank-16 rank-20)
 : >"$work/details"
 : >"$work/steps"
 
-unpack
-check_glibc
-find_cublas
 if [[ $results == */ ]] || [ -d "$results" ]; then
   logs=$results
   results=$results/RESULTS.md
 fi
-choose_programs
 mkdir -p "$(dirname "$results")" || exit 2
+unpack
+check_glibc
+find_cublas
+check_architectures
+watch_gpu
+choose_programs
 describe_gpu
 run_tests
+run_step roofline 12 "$bin/blco-bench" --roofline --devices cuda
 
-# A has the shape of NELL-2, words that of counted words, H modes whose factors no cache holds.
+# A has the shape of NELL-2, words that of counted words, D that of bookmarks, H modes whose factors no cache holds.
 shape_of_a=12092x9184x28818
-generate A 12 $shape_of_a 38500000 && measure_kernels A 10
-generate words 12 200x79x28600 20000000 && measure_kernels words 8
-generate H 15 2000000x1000000x3000000 40000000 && measure_kernels H 8
-rm -f "$work/words.blco" "$work/H.blco"
+generate A 12 $shape_of_a 38500000 && measure_kernels A 8 "${kinds[@]}"
+generate words 10 200x79x28600 20000000 && measure_kernels words 6 usual blocks-2 mixed
+generate D 10 532924x172625x24435x1443 20000000 && measure_kernels D 8 usual blocks-2
+if generate H 15 2000000x1000000x3000000 40000000; then
+  measure_kernels H 8 usual blocks-2 wide mixed
+  sweeps H sweeps 12 --devices cuda --sweeps 5
+  sweeps H shared 20 --devices cpu,cuda:0 --sweeps 3
+fi
+rm -f "$work/words.blco" "$work/D.blco" "$work/H.blco"
 
-run_step A-roofline 15 "$bin/blco-bench" --roofline --devices cuda
 bench A streamed 10 --conflict-resolution auto --resident-share 0
-bench A slots-2 8 --conflict-resolution auto --resident-share 0 --slots 2
 bench A slots-8 8 --conflict-resolution auto --resident-share 0 --slots 8
 describe_disk
 bench A disk 12 --conflict-resolution auto --resident-share 0 --host-share 0
 bench A loss 8 --conflict-resolution auto --loss poisson
-generate formats 8 $shape_of_a 4000000 && bench formats all 40 --format all --repeats 10
+generate formats 8 $shape_of_a 4000000 && bench formats all 30 --format all --repeats 10
+profile_kernel
+bench A again 8 --conflict-resolution auto
 
 if [ -n "$full" ]; then
-  profile_kernel
   sanitize memcheck
   sanitize racecheck
+  sanitize initcheck
   for nnz in 262144 4194304; do
     generate A 12 $shape_of_a 38500000 --chunk-nnz $nnz && bench A "chunk-$nnz" 8 --conflict-resolution auto --resident-share 0
   done

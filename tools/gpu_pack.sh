@@ -5,15 +5,15 @@
 #
 # usage: gpu_pack.sh PACK ARCHITECTURES [BUILT]
 #
-# PACK is a folder to fill, or a file named *.tar.*. ARCHITECTURES are as in CMAKE_CUDA_ARCHITECTURES. With BUILT, a build
-# folder, nothing is compiled. NVCC12 names the compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
+# PACK is a folder to fill, or a file named *.tar.*. ARCHITECTURES are as in CMAKE_CUDA_ARCHITECTURES; none: 80, 90, 100
+# and 120, as far as nvcc knows them, and PTX. With BUILT, a build folder, nothing is compiled. NVCC12 names the compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
 set -euo pipefail
 pack=$1
 architectures=$2
 built=${3-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-programs=(test_gpu blco-gen blco-bench)
+programs=(test_gpu blco-gen blco-bench blco-cpd)
 max_mib=40  # what can be carried, with room for the working tree
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -54,6 +54,38 @@ gather() {
 glibc_version() {
   find "$folder" -type f -exec objdump -T {} + | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1 |
     sed 's/.*_//'
+}
+
+# Of 8.6 and 8.9 the code for 8.0 is taken; of others the driver compiles the PTX.
+known_architectures() {
+  local list='80-real;90-real' known more
+  known=$("$1" --list-gpu-code)
+  for more in 100 120; do
+    if grep -qx "sm_$more" <<<"$known"; then list+=";$more-real"; fi
+  done
+  echo "$list;90-virtual"
+}
+
+# No MTTKRP kernel may keep numbers in memory that its registers have no room for.
+check_spills() {
+  local nvcc=$1 types arch bad
+  for types in double,double float,float double,float; do
+    for arch in 80 90 120; do
+      "$nvcc" --list-gpu-code | grep -qx "sm_$arch" || continue
+      "$nvcc" -std=c++20 -arch=sm_$arch --expt-relaxed-constexpr -Xptxas -v -I. -DBLCO_SUM="${types%,*}" \
+        -DBLCO_FACTOR="${types#*,}" -cubin kernels/cuda/mttkrp.cu -o "$work/cubin" 2>"$work/ptxas"
+      bad=$(spilling_kernels <"$work/ptxas")
+      if [ -n "$bad" ]; then
+        say "registers spill on $arch, of $types: $bad"
+        return 1
+      fi
+    done
+  done
+}
+
+# Of what ptxas says of all kernels.
+spilling_kernels() {
+  awk -F"'" '/Compiling entry function/ { name = $2 } / spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print name }'
 }
 
 find_nvcc12() {
@@ -119,8 +151,12 @@ build_all() {
     exit 7
   }
   tools/install_dependencies.sh --tests
+  architectures=${architectures:-$(known_architectures "$nvcc")}
+  check_spills "$nvcc"
   # Of machine code, what zstd leaves is a tenth. Drivers of CUDA 13 know how to read it.
   if "$nvcc" --help | grep -q -e --compress-mode; then small=--compress-mode=size; fi
+  mkdir -p "$folder"
+  echo "$architectures" >"$folder/architectures"
   build build/cuda "-DCMAKE_CUDA_FLAGS=$small"
   gather build/cuda "$folder"
   nvcc12=$(find_nvcc12)

@@ -26,8 +26,8 @@ print_kernels() {
     $1 + 0 <= 0 { lacks = 1 }
     { sum += log($1 + 0 > 0 ? $1 : 1); count++ }
     END { if (!lacks) printf "\nGeometric mean of the tensors, usual: %.1f\n", exp(sum / count) }'
-  printf '\nA by resolution: register-based %s, hierarchical %s.\n' "${speeds[A-usual memory register]--}" \
-    "${speeds[A-usual memory hierarchical]--}"
+  printf '\nA by resolution: register-based %s, hierarchical %s. A, usual, once more at the end: %s.\n' \
+    "${speeds[A-usual memory register]--}" "${speeds[A-usual memory hierarchical]--}" "${speeds[A-again memory auto]--}"
 }
 
 # Rows of steps, in memory and streamed.
@@ -61,6 +61,8 @@ Written by \`tools/gpu_check.sh${full:+ $full}\` in $SECONDS s.
 | tests | $tests |
 | compute-sanitizer memcheck | ${sanitized[memcheck]} |
 | compute-sanitizer racecheck | ${sanitized[racecheck]} |
+| compute-sanitizer initcheck | ${sanitized[initcheck]} |
+| first start: driver, context, cuBLAS | $first_start ms |
 
 END
     if [ -s "$work/problems" ]; then printf '## Problems\n\n%s\n\n' "$(cat "$work/problems")"; fi
@@ -68,8 +70,8 @@ END
     cat <<END
 ## Our kernel
 
-Millions of nonzeros a second and mode, all chunks in device memory, rank $rank, in f64 but for mixed and f32. usual:
-as many blocks a multiprocessor as fit. \`blco-bench --help\` says what the others are.
+Millions of nonzeros a second and mode, all chunks in device memory, rank $rank but for rank-16 and rank-20, in f64 but
+for mixed and f32. usual: as many blocks a multiprocessor as fit. \`blco-bench --help\` says what the others are.
 
 $(print_kernels)
 
@@ -79,13 +81,21 @@ Of f64, then of f32, which shares below are relative to; then the levels of memo
 
 $(for kind in usual f32; do sed -n 's/^device */- /p' "$work/A-$kind.log" 2>/dev/null; done)
 
-$(show A-roofline)
+$(show roofline)
+
+## Whole sweeps
+
+H, rank $rank, f64: the GPU alone, then the CPU, which leads, with the GPU.
+
+$(show H-sweeps)
+
+$(show H-shared)
 
 ## Streamed
 
-A, f64. The slots are as planned, 2 or 8; chunks come from pinned memory, or from disk. $disk
+A, f64. The slots are as planned, or 8; chunks come from pinned memory, or from disk. $disk
 
-$(print_places step A-streamed A-slots-2 A-slots-8 A-disk)
+$(print_places step A-streamed A-slots-8 A-disk)
 
 ## Formats of others
 
@@ -107,8 +117,11 @@ $counters
 
 ## Steps
 
-| step | limit, s | took, s | outcome |
-| --- | ---: | ---: | --- |
+While a step ran: MHz of the multiprocessors, most watts, and bits of the reasons why the clock was lower (0x4 the power
+limit, 0x8 and 0x80 the hardware, 0x20 and 0x40 heat).
+
+| step | limit, s | took, s | MHz | W | lowered by | outcome |
+| --- | ---: | ---: | --- | ---: | --- | --- |
 $(cat "$work/steps")
 
 All limits together: $sum_of_limits s.

@@ -245,8 +245,8 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options, sorted->keyed_modes);
   sorted->orders = parse_orders(options.orders, shape, sorted->info.mode_names);
-  check_counting(sorted->orders, shape.size(), std::min(options.chunk_nnz, sort.entry_count()),
-                 {.total_bytes = host_budget(options.memory_bytes), .option = "memory_bytes"});
+  check_copies(sorted->orders, sorted->layout, std::min(options.chunk_nnz, sort.entry_count()), options.zstd_level,
+               copy_budget(options.memory_bytes, 0));
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   if (!sorted->keyed_modes.empty()) {
     sorted->info.reading = decide_reading(sorted->info.mode_names, sorted->keyed_modes, options.columns);
@@ -342,13 +342,14 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
     };
     sorted->source = std::move(split);
   }
-  setup.budget.key_bytes = memory_bytes(sorted->labels);
   const auto write_others = [&](ContainerWriter& writer, const ContainerInfo& info, IngestReport& report) {
     write_held_out();
     // Their memory is free for the copies.
     sorted->source.reset();
     sort.reset();
-    report.ordered_modes = write_copies(writer, info, sorted->orders, {setup, compression, executor, meter});
+    report.ordered_modes =
+        write_copies(writer, info, sorted->orders,
+                     {copy_budget(options.memory_bytes, memory_bytes(sorted->labels)), compression, executor, meter});
   };
   IngestReport report = encode_container(sorted->input(entries, options.duplicates), sorted->plan, compression,
                                          std::move(file), executor, meter, write_others);
@@ -392,12 +393,12 @@ static PackedEntries ingest_in_memory(CoordinateReader& reader, const IngestOpti
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, *sort, executor, meter);
   const std::uint64_t entries = sort->entry_count();
   std::vector<std::string> notes = notes_on_empty_modes(*sorted, options, entries);
-  setup.budget.key_bytes = memory_bytes(sorted->labels);
   auto chunks = encode_in_memory(sorted->input(entries, options.duplicates), sorted->plan, executor, meter);
   // Their memory is free for the copies.
   sorted->source.reset();
   sort.reset();
-  pack_copies(*chunks, sorted->orders, {setup, {}, executor, meter});
+  pack_copies(*chunks, sorted->orders,
+              {copy_budget(options.memory_bytes, memory_bytes(sorted->labels)), {}, executor, meter});
   return {std::move(chunks), std::move(notes)};
 }
 

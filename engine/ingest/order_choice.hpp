@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
@@ -26,14 +27,13 @@ struct OrderRequest {
 OrderRequest parse_orders(const std::vector<std::string>& words, const std::vector<std::uint64_t>& shape,
                           const std::vector<std::string>& names);
 
-// Throws Error{out_of_memory} naming a budget that suffices to choose among the orders of a tensor with such chunks.
-void check_counting(const OrderRequest& request, std::size_t order, std::uint64_t chunk_nnz, const ScanBudget& budget);
+// Memory that a thread takes to choose among the orders of a tensor with such chunks.
+std::uint64_t order_choice_bytes(bool has_high_word, std::uint64_t chunk_nnz, std::uint64_t reading_bytes);
 
-// Decides for each mode that is asked about. Reads all chunks once; if by counts, once more for as many modes at a time
-// as the budget has room for. On up to `threads` threads, as many as the budget holds. Throws Error: out_of_memory,
-// corrupt, io, cancelled.
+// Decides for each mode that is asked about, by some chunks of the tensor, which are sorted on as many threads as the
+// budget has room for, at least one. Throws Error: corrupt, io, cancelled.
 std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,
-                                       const ScanBudget& budget, int threads, ProgressMeter& meter);
+                                       const ScanBudget& budget, Executor& executor, ProgressMeter& meter);
 
 // The bits of the line indices of its copy.
 BitModes bit_modes_of(const std::vector<std::uint64_t>& shape, const OrderedMode& mode);

@@ -1,158 +1,162 @@
-// The natural chunks are the input of a sort like any other, but for duplicates, which they do not have.
+// A chunk of a copy has the nonzeros of the natural chunk of the same number: that keeps them near each other in all
+// modes, which decides how fast passes are where factors are larger than caches.
 #include "engine/ingest/ordered_copies.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "blco/payload.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/ingest/sort/coalesce.hpp"
-#include "engine/tensor/nonzero_reader.hpp"
+#include "engine/ingest/chunk_sort.hpp"
+#include "engine/ingest/sort/sorted_run.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {
 namespace {
 
-// What a thread decodes at a time, and a batch at most. A batch takes no more than this part of the memory.
-constexpr std::size_t task_frames = 16;
-constexpr std::uint64_t most_frames = 512;
-constexpr std::uint64_t batch_part = 64;
-
-// Entry-major, from column by column.
-template <class Coordinate>
-void transpose(const NonzeroFrame& from, std::size_t order, Coordinate* to) {
-  for (std::size_t n = 0; n < order; ++n) {
-    const std::uint64_t* const column = from.coordinates[n].data();
-    for (std::size_t i = 0; i < from.count; ++i) to[i * order + n] = static_cast<Coordinate>(column[i]);
-  }
+[[noreturn]] void refuse_budget(std::uint64_t needed, const ScanBudget& budget) {
+  throw Error(ErrorKind::out_of_memory, "copies in the orders of modes require at least " + format_bytes(needed) +
+                                            " of memory, but the budget is " + format_bytes(budget.total_bytes) +
+                                            "; give at least " + option_name(budget.option, as_budget(needed)));
 }
 
-// The nonzeros of a chunk's frames, with the indices that the container has.
-CoordinateBatch read_batch(const NonzeroReader& nonzeros, const std::vector<std::uint64_t>& shape, bool is_narrow,
-                           Executor& executor) {
-  CoordinateBatch batch;
-  batch.resize(nonzeros.count(), shape.size(), is_narrow);
-  const std::size_t frames = nonzeros.frames();
-  executor.run((frames + task_frames - 1) / task_frames, [&](std::size_t task) {
-    NonzeroFrame decoded;
-    for (std::size_t frame = task * task_frames; frame < std::min(frames, (task + 1) * task_frames); ++frame) {
-      nonzeros.decode(frame, decoded);
-      const std::size_t first = frame * frame_entries;
-      if (is_narrow) {
-        transpose(decoded, shape.size(), batch.narrow.data() + first * shape.size());
-      } else {
-        transpose(decoded, shape.size(), batch.wide.data() + first * shape.size());
-      }
-      std::copy_n(decoded.values.begin(), decoded.count, batch.values.begin() + static_cast<std::ptrdiff_t>(first));
+EncodeSizes sizes_of(const ContainerInfo& info, const TensorLayout& layout, const CopyJob& job) {
+  return {.has_high_word = layout.has_high_word(),
+          .chunk_nnz = std::min(info.chunk_nnz, info.nnz),
+          .chunk_count = info.chunk_count(),
+          .zstd_level = job.compression.zstd_level,
+          .threads = job.executor.width()};
+}
+
+// Of a plan, where reading a chunk takes `reading_bytes`. A chunk is encoded when it has been sorted.
+std::uint64_t copy_bytes(const EncodeSizes& sizes, const EncodePlan& plan, std::uint64_t reading_bytes) {
+  const std::uint64_t sorting = ChunkSort::bytes(sizes.has_high_word, sizes.chunk_nnz, reading_bytes);
+  const std::uint64_t encoding = encode_bytes(sizes, {});
+  const std::uint64_t at_work = std::min(plan.chunks_at_once, static_cast<std::uint64_t>(sizes.threads));
+  return encode_bytes(sizes, plan) + at_work * (std::max(sorting, encoding) - encoding);
+}
+
+// The fastest plan within the budget, beside `held_bytes`.
+EncodePlan plan_copy(const ChunkSource& natural, const EncodeSizes& sizes, std::uint64_t held_bytes,
+                     const ScanBudget& budget) {
+  const TensorSizes of_chunks = measure_tensor(natural);
+  const std::uint64_t reading = of_chunks.largest_buffer() + of_chunks.largest_scratch();
+  const std::uint64_t fixed = scan_overhead_bytes + of_chunks.table_bytes + held_bytes + budget.fixed_bytes;
+  std::uint64_t needed = 0;
+  for (std::uint64_t chunks = std::min(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)); chunks > 0;
+       --chunks) {
+    for (const bool overlaps : {true, false}) {
+      const EncodePlan plan{chunks, overlaps};
+      needed = fixed + copy_bytes(sizes, plan, reading);
+      if (needed <= budget.total_bytes) return plan;
     }
-  });
-  for (const std::uint64_t length : shape) batch.upper.push_back(length - 1);
-  return batch;
-}
-
-std::uint64_t frame_bytes(const ContainerInfo& info) {
-  return frame_entries * (info.shape.size() + 1) * sizeof(std::uint64_t);
-}
-
-std::size_t frames_of_batch(const ContainerInfo& info, std::uint64_t memory_bytes) {
-  return std::clamp<std::uint64_t>(memory_bytes / batch_part / frame_bytes(info), task_frames, most_frames);
-}
-
-void add_nonzeros(const ChunkSource& natural, std::size_t batch_frames, ExternalSort& sort, const CopyJob& job) {
-  const ContainerInfo& info = natural.info();
-  const bool is_narrow =
-      std::ranges::all_of(info.shape, [](std::uint64_t length) { return length <= std::uint64_t{1} << 32; });
-  NonzeroReader nonzeros(natural, 1, job.executor, Indices::stored);
-  job.meter.begin({.name = "copy", .nonzeros = info.nnz});
-  std::uint64_t bytes_before = 0;
-  while (nonzeros.next(batch_frames)) {
-    const std::uint64_t read = nonzeros.first() + nonzeros.count();
-    sort.add(read_batch(nonzeros, info.shape, is_narrow, job.executor),
-             static_cast<double>(read) / static_cast<double>(info.nnz));
-    job.meter.advance(nonzeros.count(), nonzeros.bytes_read() - bytes_before);
-    bytes_before = nonzeros.bytes_read();
   }
-  job.meter.end();
+  refuse_budget(needed, budget);
 }
 
-void make_copy(const ChunkSource& natural, const TensorLayout& layout, const CopyJob& job, const ChunkSink& sink,
-               OrderedMode& mode) {
-  SortSetup setup = job.setup;
-  setup.sizes.line_bits = layout.line_bits();
-  setup.sizes.chunk_nnz = natural.info().chunk_nnz;
-  setup.sizes.expected_entries = natural.info().nnz;
-  setup.budget.held_bytes += natural.held_bytes();
-  const std::size_t batch_frames = frames_of_batch(natural.info(), setup.budget.available_bytes());
-  const TensorSizes sizes = measure_tensor(natural);
-  setup.budget.reader_bytes =
-      sizes.largest_buffer() + sizes.largest_scratch() + batch_frames * frame_bytes(natural.info());
-  ExternalSort sort(setup, DuplicatePolicy::error, job.executor, job.meter);
-  sort.set_layout(layout);
-  add_nonzeros(natural, batch_frames, sort, job);
-  ExternalSort::Result sorted = sort.finish(layout);
-  const std::unique_ptr<SortedSource> source =
-      sorted.memory ? coalesce_in_memory(std::move(sorted.memory), DuplicatePolicy::error, {layout}, job.executor)
-                    : coalesce_run(std::move(sorted.run), DuplicatePolicy::error, {layout});
+// Gives chunks by their numbers, which fetch() reads and sorts.
+class ReorderedChunks final : public SortedSource {
+ public:
+  ReorderedChunks(const ChunkSource& natural, const TensorLayout& layout)
+      : natural_(natural), layout_(layout), sort_(natural) {}
+
+  bool next(SortedPart& part, std::size_t) override {
+    const ContainerInfo& info = natural_.info();
+    if (next_ == info.chunk_count()) return false;
+    part.first = next_ * info.chunk_nnz;
+    part.count = info.nnz_of_chunk(next_++);
+    return true;
+  }
+
+  void fetch(SortedPart& part) const override {
+    sort_.run(part.first / natural_.info().chunk_nnz, layout_, part.entries);
+  }
+
+ private:
+  const ChunkSource& natural_;
+  const TensorLayout& layout_;
+  ChunkSort sort_;
+  std::uint64_t next_ = 0;
+};
+
+// With `held_bytes` for chunks in memory.
+void make_copy(const ChunkSource& natural, const TensorLayout& layout, std::uint64_t held_bytes, const CopyJob& job,
+               const ChunkSink& sink, OrderedMode& mode) {
+  const EncodePlan plan = plan_copy(natural, sizes_of(natural.info(), layout, job), held_bytes, job.budget);
+  ReorderedChunks source(natural, layout);
   ContainerInfo info = natural.info();
   info.bit_modes = layout.bit_modes();
-  EncodeInput input{*source, layout, std::move(info), natural.info().nnz};
-  job.meter.begin({.name = "write", .nonzeros = natural.info().nnz});
-  const IngestReport report = encode_chunks(input, sorted.plan, job.compression, sink, job.executor, job.meter);
+  EncodeInput input{source, layout, std::move(info), natural.info().nnz};
+  job.meter.begin({.name = "copy", .nonzeros = natural.info().nnz});
+  const IngestReport report = encode_chunks(input, plan, job.compression, sink, job.executor, job.meter);
   job.meter.end();
   mode.index = report.index;
   mode.value = report.value;
 }
 
-// begin(mode, bits) returns what takes the chunks of a copy.
-template <class Begin>
-std::vector<OrderedMode> make_copies(const ChunkSource& natural, const OrderRequest& request, const CopyJob& job,
-                                     const Begin& begin) {
-  release_freed_memory();
-  const IngestBudget& all = job.setup.budget;
-  const ScanBudget budget{
-      .total_bytes = all.total_bytes, .fixed_bytes = all.key_bytes + all.held_bytes, .option = "memory_bytes"};
-  std::vector<OrderedMode> modes = choose_orders(natural, request, budget, job.executor.width(), job.meter);
-  for (OrderedMode& mode : modes) {
-    if (!mode.has_copy) continue;
-    const BitModes bits = bit_modes_of(natural.info().shape, mode);
-    make_copy(natural, TensorLayout(natural.info().shape, bits), job, begin(mode.mode, bits), mode);
-    release_freed_memory();
-  }
-  return modes;
+}  // namespace
+
+ScanBudget copy_budget(std::uint64_t memory_bytes, std::uint64_t held_bytes) {
+  return {.total_bytes = host_budget(memory_bytes), .fixed_bytes = held_bytes, .option = "memory_bytes"};
 }
 
-}  // namespace
+void check_copies(const OrderRequest& request, const TensorLayout& layout, std::uint64_t chunk_nnz, int zstd_level,
+                  const ScanBudget& budget) {
+  if (request.is_empty()) return;
+  const EncodeSizes sizes{.has_high_word = layout.has_high_word(), .chunk_nnz = chunk_nnz, .zstd_level = zstd_level};
+  // Its columns, and one that is decompressed.
+  const std::uint64_t reading = (sizes.has_high_word ? 4 : 3) * max_payload_bytes(chunk_nnz);
+  const std::uint64_t needed =
+      scan_overhead_bytes + budget.fixed_bytes +
+      std::max(copy_bytes(sizes, {}, reading), order_choice_bytes(sizes.has_high_word, chunk_nnz, reading));
+  if (needed > budget.total_bytes) refuse_budget(needed, budget);
+}
+
+static void prepare(const ChunkSource& natural, const OrderRequest& request, const CopyJob& job) {
+  ScanBudget budget = job.budget;
+  budget.fixed_bytes += natural.held_bytes();
+  const ContainerInfo& info = natural.info();
+  check_copies(request, layout_of(info), std::min(info.chunk_nnz, info.nnz), job.compression.zstd_level, budget);
+  release_freed_memory();
+}
 
 std::vector<OrderedMode> write_copies(ContainerWriter& writer, const ContainerInfo& info, const OrderRequest& request,
                                       const CopyJob& job) {
   if (request.is_empty()) return {};
   const std::unique_ptr<ChunkSource> natural = writer.natural_chunks(info);
-  return make_copies(*natural, request, job, [&](std::uint64_t mode, const BitModes& bits) -> ChunkSink {
-    writer.begin_copy(mode, bits);
-    return [&](StoredChunk&& chunk) { writer.append(chunk); };
-  });
+  prepare(*natural, request, job);
+  std::vector<OrderedMode> modes = choose_orders(*natural, request, job.budget, job.executor, job.meter);
+  for (OrderedMode& mode : modes) {
+    if (!mode.has_copy) continue;
+    const TensorLayout layout(info.shape, bit_modes_of(info.shape, mode));
+    writer.begin_copy(mode.mode, layout.bit_modes());
+    make_copy(
+        *natural, layout, natural->held_bytes(), job, [&](StoredChunk&& chunk) { writer.append(chunk); }, mode);
+  }
+  return modes;
 }
 
 void pack_copies(PackedChunks& natural, const OrderRequest& request, const CopyJob& job) {
   if (request.is_empty()) return;
-  std::uint64_t last_mode = 0;
-  std::optional<ContainerInfo> last_info;
-  std::vector<StoredChunk> chunks;
-  const auto keep_last = [&] {
-    if (!last_info) return;
-    std::vector<std::vector<std::uint32_t>> no_reorderings(last_info->shape.size());
-    natural.add_copy(last_mode, std::make_unique<PackedChunks>(std::move(*last_info), std::exchange(chunks, {}),
+  prepare(natural, request, job);
+  for (OrderedMode& mode : choose_orders(natural, request, job.budget, job.executor, job.meter)) {
+    if (!mode.has_copy) continue;
+    ContainerInfo info = natural.info();
+    const TensorLayout layout(info.shape, bit_modes_of(info.shape, mode));
+    info.bit_modes = layout.bit_modes();
+    const std::uint64_t held_bytes = natural.held_bytes() + max_packed_bytes(sizes_of(info, layout, job));
+    std::vector<StoredChunk> chunks;
+    make_copy(
+        natural, layout, held_bytes, job, [&](StoredChunk&& chunk) { chunks.push_back(std::move(chunk)); }, mode);
+    std::vector<std::vector<std::uint32_t>> no_reorderings(info.shape.size());
+    natural.add_copy(mode.mode, std::make_unique<PackedChunks>(std::move(info), std::move(chunks),
                                                                std::move(no_reorderings), std::vector<Labels>{}));
-    last_info.reset();
-  };
-  make_copies(natural, request, job, [&](std::uint64_t mode, const BitModes& bits) -> ChunkSink {
-    keep_last();
-    last_mode = mode;
-    last_info = natural.info();
-    last_info->bit_modes = bits;
-    return [&](StoredChunk&& chunk) { chunks.push_back(std::move(chunk)); };
-  });
-  keep_last();
+  }
 }
 
 }  // namespace blco

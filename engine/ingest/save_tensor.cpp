@@ -17,7 +17,6 @@
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_writer.hpp"
-#include "io/file/scratch_file.hpp"
 
 namespace blco {
 namespace {
@@ -52,8 +51,6 @@ class Saving {
         pool_(scan_workers(tensor, budget_of(tensor, options), options.threads)),
         meter_(progress),
         file_(output),
-        folder_(scratch_folder(options.temporary_directory, file_.target())),
-        mark_(file_.target().filename().string()),
         writer_(std::move(file_), tensor.info()) {}
 
   IngestReport run(const SaveOptions& options) {
@@ -67,8 +64,9 @@ class Saving {
       report_.reordered_modes.push_back(reordered.mode);
     }
     if (options.orders) {
-      report_.ordered_modes = write_copies(writer_, info, parse_orders(*options.orders, info.shape, info.mode_names),
-                                           {sort_setup(options), compression_, pool_, meter_});
+      report_.ordered_modes =
+          write_copies(writer_, info, parse_orders(*options.orders, info.shape, info.mode_names),
+                       {copy_budget(options.memory_bytes, tensor_.held_bytes()), compression_, pool_, meter_});
     } else {
       for (std::uint64_t mode = 0; mode < info.shape.size(); ++mode) {
         const ChunkSource* const copy = tensor_.ordered_copy(mode);
@@ -109,25 +107,11 @@ class Saving {
     meter_.end();
   }
 
-  // A tensor in memory stays beside the copies.
-  SortSetup sort_setup(const SaveOptions& options) const {
-    SortSetup setup;
-    setup.budget.total_bytes = host_budget(options.memory_bytes);
-    setup.budget.has_program = true;
-    setup.budget.held_bytes = tensor_.held_bytes();
-    setup.sizes.zstd_level = options.zstd_level;
-    setup.folder = folder_;
-    setup.mark = mark_;
-    return setup;
-  }
-
   const ChunkSource& tensor_;
   Compression compression_;
   ThreadPool pool_;
   ProgressMeter meter_;
   TemporaryFile file_;
-  std::filesystem::path folder_;
-  std::string mark_;
   ContainerWriter writer_;
   IngestReport report_;
 };
@@ -178,7 +162,6 @@ IngestReport give_orders(const std::filesystem::path& input, const std::filesyst
   save.memory_bytes = options.memory_bytes;
   save.threads = options.threads;
   save.orders = options.orders;
-  save.temporary_directory = options.temporary_directory;
   IngestReport report = save_tensor(TensorFile(input), output, save, progress);
   report.input_format = "BLCO container";
   report.entries_read = report.nnz;

@@ -10,18 +10,19 @@
 
 namespace blco {
 
-PackedMemory::PackedMemory(Backend& backend, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes)
+PackedMemory::PackedMemory(const Allocate& give, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes)
     : places_(bytes.size()) {
   std::vector<std::uint64_t> slots;
   for (const std::uint64_t chunk : bytes) slots.push_back(payload_slot_bytes(chunk));
   const std::uint64_t wanted = std::accumulate(slots.begin(), slots.end(), std::uint64_t{0});
-  const std::uint64_t given = allocate(backend, slots, slab_bytes);
+  const std::uint64_t given = allocate(give, slots, slab_bytes);
   if (given == wanted) shortage_.clear();  // smaller buffers did
   place(slots, given == wanted ? 1 : static_cast<double>(given) / static_cast<double>(wanted));
 }
 
 // Each slab holds as many of the next chunks as fit into `slab_bytes`, at least one. Returns the bytes of all slabs.
-std::uint64_t PackedMemory::allocate(Backend& backend, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes) {
+std::uint64_t PackedMemory::allocate(const Allocate& give, std::span<const std::uint64_t> bytes,
+                                     std::uint64_t slab_bytes) {
   std::uint64_t given = 0;
   for (std::size_t chunk = 0; chunk < bytes.size();) {
     if (bytes[chunk] == 0) {
@@ -32,7 +33,7 @@ std::uint64_t PackedMemory::allocate(Backend& backend, std::span<const std::uint
     std::size_t end = chunk + 1;
     while (end < bytes.size() && slab + bytes[end] <= slab_bytes) slab += bytes[end++];
     try {
-      slabs_.push_back(backend.allocate_host(slab));
+      slabs_.push_back(give(slab));
       given += slab;
       chunk = end;
     } catch (const Error& error) {

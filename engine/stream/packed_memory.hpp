@@ -3,12 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "kernels/backend.hpp"
+#include "kernels/passes.hpp"
 
 namespace blco {
 
@@ -17,17 +18,20 @@ inline constexpr std::uint64_t packed_slab_bytes = std::uint64_t{256} << 20;
 
 class PackedMemory {
  public:
-  // Takes memory for the chunks with bytes[chunk] > 0. Where the backend does not give enough, as many chunks as fit
+  using Allocate = std::function<std::unique_ptr<HostBuffer>(std::uint64_t bytes)>;
+
+  // Takes memory for the chunks with bytes[chunk] > 0. Where `give` does not give enough, as many chunks as fit
   // get memory, the same share of every stretch of the pass, and shortage() says why. Throws nothing but bad_alloc.
-  PackedMemory(Backend& backend, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes = packed_slab_bytes);
+  PackedMemory(const Allocate& give, std::span<const std::uint64_t> bytes,
+               std::uint64_t slab_bytes = packed_slab_bytes);
 
   // 64-byte aligned; empty: the chunk has no memory.
   std::span<std::byte> of(std::uint64_t chunk) const { return places_[chunk]; }
-  // The backend's message; empty if all chunks have memory.
+  // The message of `give`; empty if all chunks have memory.
   const std::string& shortage() const { return shortage_; }
 
  private:
-  std::uint64_t allocate(Backend& backend, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes);
+  std::uint64_t allocate(const Allocate& give, std::span<const std::uint64_t> bytes, std::uint64_t slab_bytes);
   void place(std::span<const std::uint64_t> bytes, double share);
 
   std::vector<std::unique_ptr<HostBuffer>> slabs_;

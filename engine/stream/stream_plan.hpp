@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backend.hpp"
+#include "kernels/passes.hpp"
 
 namespace blco {
 

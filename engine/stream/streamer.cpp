@@ -6,20 +6,21 @@
 #include <utility>
 
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco {
 
-Streamer::Streamer(const ChunkSource& tensor, const StreamPlan& plan, Backend& backend, SideJobs* jobs,
-                   TraceSink* trace, ProgressMeter* meter, const QueueShare& share)
+Streamer::Streamer(const ChunkSource& tensor, const StreamPlan& plan, Passes& passes, SideJobs* jobs, TraceSink* trace,
+                   ProgressMeter* meter, const QueueShare& share)
     : tensor_(&tensor),
       plan_(plan),
-      backend_(&backend),
+      passes_(&passes),
       jobs_(jobs),
       trace_(trace),
       meter_(meter),
       share_(share),
       residents_(plan.tiers.size()) {
-  for (int slot = 0; slot < plan.slots; ++slot) slots_.push_back(backend.allocate_host(plan.slot_bytes));
+  for (int slot = 0; slot < plan.slots; ++slot) slots_.push_back(passes.allocate_host(plan.slot_bytes));
   scratch_.assign(static_cast<std::size_t>(plan.readers),
                   std::vector<std::byte>(plan.scratch_bytes + plan.direct_bytes));
   allocate_packed();
@@ -33,13 +34,17 @@ void Streamer::allocate_packed() {
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (plan_.tiers[chunk] == Tier::packed) bytes[chunk] = tensor_->buffer_bytes(share_.first + chunk);
   }
-  packed_.emplace(*backend_, bytes);
+  packed_.emplace(
+      [this](std::uint64_t slab) {
+        return share_.gpu ? pinned_memory(slab, *share_.gpu) : passes_->allocate_host(slab);
+      },
+      bytes);
   plan_.shortage = packed_->shortage();
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
     const std::uint64_t stored = tensor_->stored_bytes(share_.first + chunk);
-    plan_.disk_bytes_per_pass += plan_.bytes_per_pass(chunk, stored * static_cast<std::uint64_t>(backend_->slabs()));
+    plan_.disk_bytes_per_pass += plan_.bytes_per_pass(chunk, stored * static_cast<std::uint64_t>(passes_->slabs()));
     plan_.demoted_bytes += mapped_bytes(bytes[chunk]);
     ++plan_.demoted_chunks;
   }
@@ -49,7 +54,7 @@ Streamer::~Streamer() {
   if (share_.queue != nullptr) share_.queue->remove_all_of(share_.worker);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     try {
-      backend_->wait_slot(static_cast<int>(slot));
+      passes_->wait_slot(static_cast<int>(slot));
     } catch (...) {
       // A failed device copies nothing more, and the pass has already thrown its error.
     }
@@ -72,7 +77,7 @@ void Streamer::pass(const PassRequest& request, std::span<const std::uint64_t> c
   std::vector<std::uint64_t> drawn;
   try {
     PassRequest of_slab = request;
-    for (; of_slab.slab < backend_->slabs(); ++of_slab.slab) run_pass(of_slab, own, drawn);
+    for (; of_slab.slab < passes_->slabs(); ++of_slab.slab) run_pass(of_slab, own, drawn);
   } catch (...) {
     if (share_.queue != nullptr) share_.queue->close();
     drain();
@@ -84,7 +89,7 @@ void Streamer::pass(const PassRequest& request, std::span<const std::uint64_t> c
 // Waits for copies in flight, which read the slots and the packed chunks; a finished pass has none.
 void Streamer::drain() noexcept {
   try {
-    backend_->finish_pass();
+    passes_->finish_pass();
   } catch (...) {
     // The caller gets the error that ended the pass.
   }
@@ -116,10 +121,10 @@ void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_
     read_ahead->submitted();
     return true;
   };
-  backend_->begin_pass(request);
+  passes_->begin_pass(request);
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (const std::optional<ResidentId> id = resident(own[i])) {
-      backend_->submit_resident(*id);
+      passes_->submit_resident(*id);
       if (meter_ != nullptr) meter_->advance(tensor_->nnz_of_chunk(own[i]), 0);
     } else {
       submit_next();
@@ -130,14 +135,14 @@ void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_
   }
   while (submit_next()) {
   }
-  backend_->finish_pass();
+  passes_->finish_pass();
   const int mode = request.only_mode();
   trace("passes", mode < 0 ? "several modes" : "mode " + std::to_string(mode), pass_begin, 0, 0);
 }
 
 std::unique_ptr<ReadAhead> Streamer::read(ReadOrder order) {
   ReadSetup setup{tensor_, slots_.size(), scratch_};
-  setup.await_slot = [this](std::size_t slot) { backend_->wait_slot(static_cast<int>(slot)); };
+  setup.await_slot = [this](std::size_t slot) { passes_->wait_slot(static_cast<int>(slot)); };
   setup.destination = [this](std::uint64_t chunk, std::size_t slot) {
     const bool has_place = is_own(chunk) && !packed_->of(chunk - share_.first).empty();
     return has_place ? packed_->of(chunk - share_.first) : slots_[slot]->bytes();
@@ -160,14 +165,14 @@ void Streamer::submit_read(const ReadChunk& read) {
   const std::uint64_t bytes = is_packed ? 0 : tensor_->stored_bytes(chunk);
   bytes_read_ += bytes;
   if (tier(chunk) == Tier::streamed || is_packed) {
-    backend_->submit(slot, view);
+    passes_->submit(slot, view);
   } else if (share_.queue != nullptr && tier(chunk) == Tier::packed) {
-    backend_->submit(slot, view);
+    passes_->submit(slot, view);
     share_.queue->add(share_.worker, chunk, view);
   } else {
     std::optional<ResidentId>& id = residents_[chunk - share_.first];
-    id = backend_->keep(slot, view, tier(chunk));
-    backend_->submit_resident(*id);
+    id = passes_->keep(slot, view, tier(chunk));
+    passes_->submit_resident(*id);
   }
   if (meter_ != nullptr) meter_->advance(read.view.nnz, bytes);
 }

@@ -1,4 +1,4 @@
-// Streams every chunk through the backend, reading ahead those not in memory.
+// Streams every chunk through a device, reading ahead those not in memory.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "blco/trace.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/stream/packed_memory.hpp"
 #include "engine/stream/read_ahead.hpp"
 #include "engine/stream/stream_plan.hpp"
 #include "io/container/chunk_source.hpp"
-#include "kernels/backend.hpp"
+#include "kernels/passes.hpp"
 
 namespace blco {
 
@@ -35,6 +36,7 @@ struct QueueShare {
   ChunkQueue* queue = nullptr;  // none: all chunks are its own
   std::size_t worker = 0;
   std::uint64_t first = 0;
+  std::optional<int> gpu = {};  // of another worker, which copies from this one's packed chunks
 };
 
 class Streamer {
@@ -43,7 +45,7 @@ class Streamer {
   // backend gives no more memory. Arguments but the plan must outlive the streamer. With `jobs`, the executor of a
   // backend that computes on the host, chunks are read between its tasks; without, by reader threads. With a queue,
   // `tensor` is all of it; of the plan's chunks, those that are streamed or packed go to the queue.
-  Streamer(const ChunkSource& tensor, const StreamPlan& plan, Backend& backend, SideJobs* jobs = nullptr,
+  Streamer(const ChunkSource& tensor, const StreamPlan& plan, Passes& passes, SideJobs* jobs = nullptr,
            TraceSink* trace = nullptr, ProgressMeter* meter = nullptr, const QueueShare& share = {});
   // Waits for copies from the slots. No other worker may be in a pass.
   ~Streamer();
@@ -82,7 +84,7 @@ class Streamer {
 
   const ChunkSource* tensor_;
   StreamPlan plan_;
-  Backend* backend_;
+  Passes* passes_;
   SideJobs* jobs_;
   TraceSink* trace_;
   ProgressMeter* meter_;

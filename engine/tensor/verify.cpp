@@ -172,21 +172,17 @@ class ChunkVerifier {
   ChunkFacts facts_;
 };
 
-std::uint64_t hash_of(const std::vector<ChunkFacts>& facts) {
-  std::uint64_t hash = 0;
-  for (const ChunkFacts& chunk : facts) hash += chunk.hash;
-  return hash;
+[[noreturn]] void fail(const ChunkSource& reader, const std::string& what) {
+  throw Error(ErrorKind::corrupt, reader.name() + ": " + what + "; ingest the tensor again");
 }
 
 void check_across_chunks(const ChunkSource& reader, const std::vector<ChunkFacts>& facts) {
-  const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::corrupt, reader.name() + ": " + what + "; ingest the tensor again");
-  };
   for (std::size_t c = 1; c < facts.size(); ++c) {
     if (facts[c - 1].last < facts[c].first) continue;
-    fail("chunk " + std::to_string(c) +
-         (facts[c - 1].last == facts[c].first ? " starts at the coordinates at which the chunk before it ends"
-                                              : " starts below the line index at which the chunk before it ends"));
+    fail(reader,
+         "chunk " + std::to_string(c) +
+             (facts[c - 1].last == facts[c].first ? " starts at the coordinates at which the chunk before it ends"
+                                                  : " starts below the line index at which the chunk before it ends"));
   }
   long double sum = 0;
   for (const ChunkFacts& chunk : facts) sum += chunk.sum_of_squares;
@@ -194,8 +190,8 @@ void check_across_chunks(const ChunkSource& reader, const std::vector<ChunkFacts
   // Nonnegative terms, added in any order, are off by at most their number in units of the last place.
   const long double tolerance = std::max(1e-12L, 0x1p-52L * static_cast<long double>(reader.info().nnz));
   if (!(std::abs(sum - stated) <= tolerance * sum)) {
-    fail("sum_of_squares is " + in_full(reader.info().sum_of_squares) + ", but the values give " +
-         in_full(static_cast<double>(sum)));
+    fail(reader, "sum_of_squares is " + in_full(reader.info().sum_of_squares) + ", but the values give " +
+                     in_full(static_cast<double>(sum)));
   }
 }
 
@@ -219,25 +215,29 @@ class Verification {
         meter_(progress) {}
 
   VerifiedTensor run() {
-    const std::uint64_t hash = verify_chunks(natural_);
+    const std::vector<ChunkFacts> facts = verify_chunks(natural_);
+    check_across_chunks(natural_, facts);
     // Reading a reordering checks it, and so do labels.
     for (std::uint64_t mode = 0; mode < natural_.info().shape.size(); ++mode) {
       static_cast<void>(natural_.reordering(mode));
     }
     for (std::uint64_t mode = 0; mode < natural_.info().shape.size(); ++mode) {
-      const ChunkSource* const copy = natural_.ordered_copy(mode);
-      if (copy == nullptr || verify_chunks(*copy) == hash) continue;
-      throw Error(ErrorKind::corrupt, copy->name() +
-                                          ": it has other nonzeros than the natural order; ingest the tensor "
-                                          "again");
+      if (const ChunkSource* const copy = natural_.ordered_copy(mode)) check_copy(*copy, facts);
     }
     static_cast<void>(natural_.labels());
     return done_;
   }
 
  private:
-  // Returns a hash of the nonzeros.
-  std::uint64_t verify_chunks(const ChunkSource& chunks) {
+  void check_copy(const ChunkSource& copy, const std::vector<ChunkFacts>& natural) {
+    const std::vector<ChunkFacts> facts = verify_chunks(copy);
+    for (std::size_t c = 0; c < facts.size(); ++c) {
+      if (facts[c].hash == natural[c].hash) continue;
+      fail(copy, "its chunk " + std::to_string(c) + " has other nonzeros than that of the natural order");
+    }
+  }
+
+  std::vector<ChunkFacts> verify_chunks(const ChunkSource& chunks) {
     const TensorLayout layout = layout_of(chunks.info());
     std::vector<ChunkFacts> facts(chunks.info().chunk_count());
     ScanBudget scan;
@@ -250,11 +250,10 @@ class Verification {
     meter_.begin({.name = "verify", .nonzeros = chunks.info().nnz});
     scan_chunks(chunks, scan_workers(chunks, scan, threads_), visit, meter_);
     meter_.end();
-    check_across_chunks(chunks, facts);
     done_.chunks += facts.size();
     done_.nonzeros = chunks.info().nnz;
     for (std::uint64_t chunk = 0; chunk < facts.size(); ++chunk) done_.stored_bytes += chunks.stored_bytes(chunk);
-    return hash_of(facts);
+    return facts;
   }
 
   const ChunkSource& natural_;

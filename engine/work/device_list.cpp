@@ -26,7 +26,7 @@ std::optional<Number> parse(std::string_view text) {
 }
 
 NamedDevice gpu(int number) {
-  return {number == NamedDevice::current ? "cuda" : "cuda:" + std::to_string(number), number, share_of_gpu};
+  return {number == NamedDevice::current ? "cuda" : gpu_name(number), number, share_of_gpu};
 }
 
 NamedDevice parse_device(const std::string& word) {
@@ -65,19 +65,41 @@ void check_present(const NamedDevice& device) {
   throw Error(found.kind, "there is no " + device.name + ": " + found.text() + "; " + leave_out);
 }
 
-std::vector<NamedDevice> every_device() {
+// Why a GPU cannot serve; empty: it can.
+std::string obstacle_to_gpu(int number) {
+  try {
+    const CurrentGpu current(number);
+    return find_device().reason;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::vector<NamedDevice> every_device(std::string& left_out) {
   std::vector<NamedDevice> devices;
-  for (int number = 0; number < gpu_count(); ++number) devices.push_back(gpu(number));
+  for (int number = 0; number < gpu_count(); ++number) {
+    const std::string obstacle = obstacle_to_gpu(number);
+    if (obstacle.empty()) {
+      devices.push_back(gpu(number));
+    } else {
+      left_out += (left_out.empty() ? "" : "; ") + gpu_name(number) + " is left out: " + obstacle;
+    }
+  }
   devices.push_back({"cpu", std::nullopt});
   return devices;
 }
 
 }  // namespace
 
-std::vector<NamedDevice> devices_of(const Compute& compute) {
+std::string gpu_name(int number) { return "cuda:" + std::to_string(number); }
+
+std::vector<NamedDevice> devices_of(const Compute& compute, std::string* left_out) {
   if (compute.devices == std::vector<std::string>{"cuda"}) return {gpu(NamedDevice::current)};
   std::vector<NamedDevice> devices;
-  if (compute.devices == std::vector<std::string>{"all"}) devices = every_device();
+  if (compute.devices == std::vector<std::string>{"all"}) {
+    std::string obstacles;
+    devices = every_device(left_out != nullptr ? *left_out : obstacles);
+  }
   const bool are_several = std::max(devices.size(), compute.devices.size()) > 1;
   if (are_several && compute.peers != nullptr && compute.peers->size() > 1) {
     refuse("several " + option_name("devices") + " do not go with several processes; give each process one, or start " +

@@ -16,9 +16,12 @@ struct NamedDevice {
   double share = 1;        // of the chunks, beside the others'
 };
 
-// Each of them once; none: a GPU if there is one. Throws Error: invalid_argument; cuda and not_built (a GPU that is not
-// there).
-std::vector<NamedDevice> devices_of(const Compute& compute);
+// What lists and messages call the GPU of a number.
+std::string gpu_name(int number);
+
+// Each of them once; none: a GPU if there is one. Of "all", GPUs that cannot serve are left out; `left_out` says why.
+// Throws Error: invalid_argument; cuda and not_built (a GPU that is not there).
+std::vector<NamedDevice> devices_of(const Compute& compute, std::string* left_out = nullptr);
 
 // Compute for each of them: it alone, and its part of the threads. A GPU's threads read its chunks, which takes few.
 std::vector<Compute> parts_of(const Compute& compute, const std::vector<NamedDevice>& devices);

@@ -10,7 +10,6 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/device_list.hpp"
@@ -20,19 +19,6 @@
 
 namespace blco {
 namespace {
-
-// Shared memory of a block on a declared GPU: that of compute capability 8.0.
-constexpr std::uint64_t declared_shared_bytes = 163 << 10;
-
-DeviceLimits limits_of(const DeclaredGpu& gpu) {
-  DeviceLimits limits;
-  limits.name = "declared GPU";
-  limits.multiprocessors = gpu.multiprocessors;
-  limits.l2_bytes = gpu.l2_bytes;
-  limits.shared_bytes_per_block = limits.shared_bytes_per_multiprocessor = declared_shared_bytes;
-  limits.memory_bytes = limits.free_bytes = gpu.memory_bytes;
-  return limits;
-}
 
 std::optional<ChunkShare> share_of(const Tensor& tensor, const Peers* peers) {
   if (peers == nullptr || peers->size() == 1) return std::nullopt;
@@ -46,7 +32,7 @@ std::unique_ptr<ServingThreads> threads_for(const Compute& compute) {
   std::vector<ThreadWorker> workers;
   for (const Compute& part : parts_of(compute, devices)) {
     const NamedDevice& device = devices[workers.size()];
-    workers.push_back({part, device.name, device.share});
+    workers.push_back({part, device.name, device.share, device.gpu});
   }
   return std::make_unique<ServingThreads>(std::move(workers));
 }
@@ -126,6 +112,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     const TensorSizes all = measure_tensor(TensorChunks::of(tensor));
     sizes_.others = {.buffer_bytes = all.largest_buffer(), .scratch_bytes = all.largest_scratch()};
   }
+  if (threads_) devices_of(whole, &device_note_);
   choose_device(compute);
   choose_slabs();
   if (peers_ != nullptr) {
@@ -151,58 +138,6 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   if (peers_ != nullptr && peers_->rank() == 0) needs_.draws = queue_ != nullptr && has_chunks_to_share();
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
-}
-
-void Job::choose_device(const Compute& compute) {
-  const std::vector<NamedDevice> named = devices_of(compute);
-  if (declared_ != nullptr && !named.empty()) {
-    refuse("a declared GPU is planned by itself; leave out " + option_name("devices"));
-  }
-  if (!named.empty()) device_name_ = named[0].name;
-  const bool is_gpu_named = !named.empty() && named[0].gpu;
-  const bool wants_gpu = declared_ != nullptr || is_gpu_named;
-  const bool wants_cpu = !named.empty() && !is_gpu_named;
-  const std::string use_cpu = "use " + option_name("devices", "cpu");
-  if (compute.deterministic && wants_gpu) {
-    refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; " + use_cpu +
-           ", or leave out " + option_name("deterministic"));
-  }
-  if (declared_ == nullptr && (wants_cpu || compute.deterministic)) {
-    if (named.size() == 1 && compute.devices.front() == "all") device_note_ = "no GPU: " + find_device().reason;
-    return;
-  }
-  if (is_gpu_named && *named[0].gpu != NamedDevice::current) current_.emplace(*named[0].gpu);
-  DeviceSearch found;
-  if (declared_ != nullptr) {
-    found.limits = limits_of(*declared_);
-  } else {
-    found = find_device();
-  }
-  if (!found.limits) {
-    device_note_ = "no GPU: " + found.reason;
-    if (wants_gpu) {
-      const std::string remedy = found.remedy.empty() ? "" : found.remedy + ", or ";
-      throw Error(found.kind, device_note_ + "; " + remedy + use_cpu + ", or leave " + option_name("devices") + " out");
-    }
-    return;
-  }
-  gpu_ = gpu_kind(*found.limits);
-  needs_.kind = gpu_.get();
-  needs_.device_budget_bytes =
-      compute.memory.device_bytes != 0 ? compute.memory.device_bytes : found.limits->free_bytes / 10 * 9;
-  needs_.backend.gpu.conflict_resolution = compute.conflict_resolution;
-  needs_.slots = compute.slots;
-}
-
-// As few as the device's memory allows, for each costs a pass over the tensor.
-void Job::choose_slabs() {
-  const BackendConfig& backend = needs_.backend;
-  if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs) return;
-  for (int slabs = 2; slabs <= backend.rank; ++slabs) {
-    if (least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes) return;
-    slabs_ = slab_kind(*gpu_, backend.rank, (backend.rank + slabs - 1) / slabs);
-    needs_.kind = slabs_.get();
-  }
 }
 
 // Why passes cannot read the orders of their modes; empty: they can.
@@ -289,9 +224,21 @@ void Job::plan_devices() {
   needs_.budget_bytes = whole;
 }
 
+namespace {
+
+[[noreturn]] void throw_with_advice(const NoPinnedMemory& error) {
+  throw Error(error.kind(), std::string(error.what()) +
+                                ": the system lets no more host memory be pinned for the GPU; " + "lower " +
+                                option_name("host_bytes") + ", or use " + option_name("devices", "cpu"));
+}
+
+}  // namespace
+
 void Job::make_backend() {
   try {
     backend_ = needs_.kind->make(backend_config(needs_, plan_), side_jobs_);
+  } catch (const NoPinnedMemory& error) {
+    throw_with_advice(error);
   } catch (const Error& error) {
     if (!gpu_ || error.kind() != ErrorKind::out_of_memory) throw;
     throw Error(ErrorKind::out_of_memory,
@@ -329,9 +276,15 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   if (needs_.draws) {
     const std::uint64_t all = TensorChunks::of(*tensor_).info().chunk_count();
     share = {queue_, static_cast<std::size_t>(peers_->rank()), chunk_range(all, peers_->rank(), *peers_).begin};
+    if (!gpu_) share.gpu = dynamic_cast<const ThreadPeers&>(*peers_).first_gpu();
   }
   const ChunkSource& source = needs_.draws ? TensorChunks::of(*tensor_) : pass_chunks();
-  auto streamer = std::make_unique<Streamer>(source, plan_, backend(), jobs, trace_.get(), meter, share);
+  std::unique_ptr<Streamer> streamer;
+  try {
+    streamer = std::make_unique<Streamer>(source, plan_, backend(), jobs, trace_.get(), meter, share);
+  } catch (const NoPinnedMemory& error) {
+    throw_with_advice(error);
+  }
   static_cast<StreamPlan&>(plan_) = streamer->plan();
   plan_.planned_bytes -= std::min(plan_.planned_bytes, plan_.demoted_bytes);
   return streamer;

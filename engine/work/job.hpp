@@ -71,6 +71,7 @@ class Job {
   // Whether a plan leaves chunks to all workers.
   bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
+  int take_gpu_in_turn();
   void choose_slabs();
   std::string obstacle_to_orders() const;
   std::string advantage_of_natural_order(const Plan& ordered) const;

@@ -42,25 +42,25 @@ std::span<const std::uint32_t> OriginalRows::rows_of_block(int mode, std::uint64
 
 void OriginalRows::load(int mode, std::uint64_t first_row, std::span<const double> rows) {
   const std::span<const std::uint32_t> block = rows_of_block(mode, first_row, rows.size());
-  if (block.empty()) return backend_->load_factor(mode, first_row, rows);
-  if (!on_device_) return backend_->load_rows(mode, block, rows);
+  if (block.empty()) return rows_->load_factor(mode, first_row, rows);
+  if (!on_device_) return rows_->load_rows(mode, block, rows);
   staged_.resize(stored_.size() * rank_);
   for (std::size_t i = 0; i < block.size(); ++i) {
     std::ranges::copy(rows.subspan(i * rank_, rank_), row(staged_, block[i]).begin());
   }
   if (first_row + block.size() == stored_.size()) {
-    backend_->load_factor(mode, 0, staged_);
+    rows_->load_factor(mode, 0, staged_);
     release();
   }
 }
 
 void OriginalRows::store(int mode, std::uint64_t first_row, std::span<double> rows) {
   const std::span<const std::uint32_t> block = rows_of_block(mode, first_row, rows.size());
-  if (block.empty()) return backend_->store_factor(mode, first_row, rows);
-  if (!on_device_) return backend_->store_rows(mode, block, rows);
+  if (block.empty()) return rows_->store_factor(mode, first_row, rows);
+  if (!on_device_) return rows_->store_rows(mode, block, rows);
   if (first_row == 0) {
     staged_.resize(stored_.size() * rank_);
-    backend_->store_factor(mode, 0, staged_);
+    rows_->store_factor(mode, 0, staged_);
   }
   for (std::size_t i = 0; i < block.size(); ++i) {
     std::ranges::copy(row(staged_, block[i]), rows.subspan(i * rank_).begin());
@@ -70,7 +70,7 @@ void OriginalRows::store(int mode, std::uint64_t first_row, std::span<double> ro
 
 std::vector<double> OriginalRows::take(int mode) {
   release();
-  std::vector<double> rows = backend_->take_factor(mode);
+  std::vector<double> rows = rows_->take_factor(mode);
   reorder(mode, rows);
   return rows;
 }

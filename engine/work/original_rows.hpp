@@ -10,7 +10,7 @@
 
 #include "engine/work/plan.hpp"
 #include "io/container/chunk_source.hpp"
-#include "kernels/backend.hpp"
+#include "kernels/rows.hpp"
 
 namespace blco {
 
@@ -20,11 +20,11 @@ void add_reordering_bytes(const ContainerInfo& tensor, JobNeeds& needs);
 
 class OriginalRows {
  public:
-  // Arguments must outlive this. `on_device` says that the backend is slow to access single rows.
-  OriginalRows(const ChunkSource& tensor, Backend& backend, int rank, bool on_device)
-      : tensor_(&tensor), backend_(&backend), rank_(static_cast<std::uint64_t>(rank)), on_device_(on_device) {}
+  // Arguments must outlive this. `on_device` says that the device is slow to access single rows.
+  OriginalRows(const ChunkSource& tensor, Rows& rows, int rank, bool on_device)
+      : tensor_(&tensor), rows_(&rows), rank_(static_cast<std::uint64_t>(rank)), on_device_(on_device) {}
 
-  // Same as Backend's functions, with rows numbered by the tensor's indices. Load or store all rows of a mode, in
+  // Same as the functions of Rows, with rows numbered by the tensor's indices. Load or store all rows of a mode, in
   // order.
   void load(int mode, std::uint64_t first_row, std::span<const double> rows);
   void store(int mode, std::uint64_t first_row, std::span<double> rows);
@@ -45,7 +45,7 @@ class OriginalRows {
   }
 
   const ChunkSource* tensor_;
-  Backend* backend_;
+  Rows* rows_;
   std::uint64_t rank_;
   bool on_device_;
   std::optional<int> mode_;  // of the next two members

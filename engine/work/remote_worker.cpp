@@ -44,7 +44,7 @@ std::optional<PeerError> RemoteWorker::await_ready() {
   return std::nullopt;
 }
 
-void RemoteWorker::load_changed(const Factors& factors, ModeSet modes) {
+void RemoteWorker::load_changed(const Rows& factors, ModeSet modes) {
   const auto columns = static_cast<std::size_t>(columns_);
   std::vector<double> numbers;
   for (std::size_t n = 0; n < lengths_.size(); ++n) {

@@ -13,7 +13,7 @@
 #include "engine/work/peer_messages.hpp"
 #include "engine/work/touched_rows.hpp"
 #include "io/container/chunk_source.hpp"
-#include "kernels/factors.hpp"
+#include "kernels/rows.hpp"
 
 namespace blco {
 
@@ -37,7 +37,7 @@ class RemoteWorker {
   // Those that its chunks, and the chunks below it, have.
   const TouchedRows& rows() const { return rows_; }
   // Sends them, of modes that have changed since.
-  void load_changed(const Factors& factors, ModeSet modes);
+  void load_changed(const Rows& factors, ModeSet modes);
   // Begins a pass over its share of the tensor, or of `chunks`, numbered from the parent's first one on.
   void begin_pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Waits for the end of its pass. Returns what went wrong there, if anything.

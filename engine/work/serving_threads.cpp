@@ -64,11 +64,16 @@ class ServingThreads::Peer final : public ThreadPeers {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(workers_->size()); }
   int neighbours() const override { return size(); }
+  int gpu_sharers() const override { return 1; }
   double share(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].share; }
   std::string name(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].name; }
   void send(int to, std::span<const std::byte> message) override { mail_->put(rank_, to, message); }
   std::vector<std::byte> receive(int from) override { return mail_->take(from, rank_); }
   ChunkQueue& queue() override { return *queue_; }
+  std::optional<int> first_gpu() const override {
+    const auto found = std::ranges::find_if(*workers_, [](const ThreadWorker& of) { return of.gpu.has_value(); });
+    return found == workers_->end() ? std::nullopt : found->gpu;
+  }
 
  private:
   Mail* mail_;

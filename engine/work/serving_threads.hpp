@@ -5,6 +5,7 @@
 #include <blco/tensor.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,12 +18,15 @@ struct ThreadWorker {
   Compute compute;
   std::string name;  // in messages
   double share = 1;  // of the chunks, beside the others'
+  std::optional<int> gpu = {};
 };
 
 // Workers of one process, which share chunks.
 class ThreadPeers : public Peers {
  public:
   virtual ChunkQueue& queue() = 0;
+  // Of all workers.
+  virtual std::optional<int> first_gpu() const = 0;
 };
 
 class ServingThreads {

@@ -1,12 +1,17 @@
 #include "kernels/cuda/conflict_resolution.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace blco::cuda {
 namespace {
 
 constexpr std::uint64_t max_stash_bytes = 64 << 10;
 constexpr std::uint64_t min_warps = 4;
+
+// KiB that shared memory takes of a multiprocessor's, up to the device's most: 164 of compute capability 8.0, 100 of
+// 8.6, 8.9 and 12.0, 228 of 9.0 and 10.0 (CUDA C++ Programming Guide, compute capabilities).
+constexpr std::uint64_t shared_sizes[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 
 bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
   return rows < static_cast<std::uint64_t>(device.multiprocessors);
@@ -31,7 +36,7 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   // The largest block size, whose warps share tables and leave the cache more, unless a smaller one keeps a third more
   // warps of a multiprocessor busy.
   unsigned max_resident = 0;
-  for (unsigned warps = 1; warps <= max_mttkrp_warps; warps *= 2) {
+  for (unsigned warps = 1; warps <= max_mttkrp_warps; ++warps) {
     const std::uint64_t bytes = tables + warps * tile + stash;
     if (bytes > device.shared_bytes_per_block && warps > 1) break;
     int fitting = std::max(1, occupancy(plan.stash_rows > 0, warps, static_cast<std::size_t>(bytes)));
@@ -53,7 +58,9 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
 int shared_memory_percent(const DeviceLimits& device, const LaunchPlan& plan) {
   const std::uint64_t needed = plan.blocks_per_multiprocessor * (plan.shape.shared_bytes + reserved_bytes_per_block);
   const std::uint64_t all = device.shared_bytes_per_multiprocessor;
-  return static_cast<int>(std::min<std::uint64_t>((100 * needed + all - 1) / all, 100));
+  const auto* const size = std::ranges::find_if(shared_sizes, [&](std::uint64_t kib) { return kib << 10 >= needed; });
+  if (size == std::end(shared_sizes)) return 100;
+  return static_cast<int>(std::min<std::uint64_t>(100 * (*size << 10) / all, 100));
 }
 
 bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length) {

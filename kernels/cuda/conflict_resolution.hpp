@@ -43,8 +43,9 @@ using Occupancy = std::function<int(bool stashed, unsigned warps, std::size_t sh
 // rows, from the first on, as fit into shared memory next to the tiles; if none fit, the launch is register-based.
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy);
 
-// The part of a multiprocessor's memory that is not L1 cache, in percent of the largest: what a plan's blocks need,
-// with what the runtime reserves for each. The device takes the next larger of the few sizes that it has.
+// The part of a multiprocessor's memory that is not L1 cache, in percent of the largest, rounded down: the least of the
+// few sizes that holds a plan's blocks, with what the runtime reserves for each. The device takes the size at or above
+// a percentage, and these are more than a percent apart.
 inline constexpr std::uint64_t reserved_bytes_per_block = 1 << 10;
 int shared_memory_percent(const DeviceLimits& device, const LaunchPlan& plan);
 

@@ -61,6 +61,12 @@ struct Resident {
                                       " lies outside the tensor; the file is damaged, ingest it again");
 }
 
+int current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
 // Times the copies and kernels of one pass by events, and reports them when the pass has ended. Does nothing without
 // a sink. Call from one thread.
 class DeviceTrace {
@@ -138,6 +144,7 @@ class CudaBackend final : public Backend {
   CudaBackend(const BackendConfig& config, const DeviceLimits& limits)
       : config_(config),
         limits_(limits),
+        device_(current_device()),
         layout_(config.layout),
         outputs_(config, limits),
         terms_(config.slots, limits.multiprocessors),
@@ -244,7 +251,10 @@ class CudaBackend final : public Backend {
     copy_and_compute(static_cast<std::size_t>(slot), chunk, /*staged=*/true);
   }
 
-  void wait_slot(int slot) override { slots_.at(static_cast<std::size_t>(slot)).staged.wait("copying a chunk"); }
+  void wait_slot(int slot) override {
+    const CurrentGpu current(device_);  // else a reader's thread would make a context on the first GPU
+    slots_.at(static_cast<std::size_t>(slot)).staged.wait("copying a chunk");
+  }
   ResidentId keep(int slot, const ChunkView& chunk, Tier tier) override {
     Resident resident;
     resident.slot = static_cast<std::size_t>(slot);
@@ -283,6 +293,8 @@ class CudaBackend final : public Backend {
     compute_pending();
     join_streams();
     outputs_.merge(main_.get());
+    passed_.record(main_.get());
+    passed_.wait("a pass");
     FaultRecord fault = 0;
     transfer_.download(fault_, std::as_writable_bytes(std::span(&fault, 1)), main_);
     sum_of_terms_ = pass_.is_mttkrp() ? 0 : terms_.total(transfer_, main_);
@@ -499,6 +511,7 @@ class CudaBackend final : public Backend {
 
   BackendConfig config_;
   DeviceLimits limits_;
+  int device_;  // its number
   TensorLayout layout_;
   bool pass_runs_ = false;
   PassRequest pass_ = 0;
@@ -528,6 +541,7 @@ class CudaBackend final : public Backend {
   DeviceTrace trace_;
   Event zeroed_;
   Event joined_;
+  Event passed_{Event::Timing::off, cudaEventBlockingSync};  // who polls keeps a processor busy for the whole pass
   // Streams are declared after all memory that their work uses, so that they are destroyed first.
   mutable StagedTransfer transfer_;
   mutable Event stepped_;

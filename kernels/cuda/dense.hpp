@@ -32,7 +32,7 @@ class DenseWork {
 
   // factor = the solution of `problem` for the rows of `output`, for least squares by forward and back substitution or
   // times the pseudo-inverse; where the constraint allows it, then divided by the 2-norms of its columns: see
-  // Backend::update_rows. Norms and inner product are those of rows not yet rounded to Factor. `gram` receives the new
+  // Steps::update_rows. Norms and inner product are those of rows not yet rounded to Factor. `gram` receives the new
   // factor's Gram, or becomes empty if rounding or filling has changed the factor.
   // Requires: output and factor differ. The output is overwritten if Sum and Factor differ.
   template <class Sum, class Factor>

@@ -11,6 +11,7 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/cuda/check.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco::cuda {
 
@@ -48,12 +49,18 @@ class DeviceBuffer {
   std::uint64_t bytes_ = 0;
 };
 
-// Page-locked host memory: only from it do copies overlap with kernels.
+// Page-locked host memory: only from it do copies overlap with kernels. Throws NoPinnedMemory where there is none.
 class PinnedBuffer final : public HostBuffer {
  public:
   explicit PinnedBuffer(std::uint64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    if (bytes == 0) return;
     const std::string call = "cudaHostAlloc of " + std::to_string(bytes) + " bytes";
-    if (bytes > 0) check(cudaHostAlloc(&data_, bytes_, cudaHostAllocDefault), call.c_str());
+    try {
+      check(cudaHostAlloc(&data_, bytes_, cudaHostAllocDefault), call.c_str());
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::out_of_memory) throw;
+      throw NoPinnedMemory(error.kind(), error.what());
+    }
   }
   ~PinnedBuffer() override { static_cast<void>(cudaFreeHost(data_)); }
   PinnedBuffer(const PinnedBuffer&) = delete;

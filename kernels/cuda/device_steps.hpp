@@ -65,7 +65,7 @@ struct VectorRows {
   std::uint64_t rows;
 };
 
-// The steps of Factors of these names. Matrices are as in dense.hpp, Sum and Factor too; arithmetic and sums are f64,
+// The functions of Steps of these names. Matrices are as in dense.hpp, Sum and Factor too; arithmetic and sums are f64,
 // and sizes alone decide the order of sums.
 template <class Sum, class Factor>
 class DeviceSteps {

@@ -1,12 +1,16 @@
 // Looks for a device that can run this build: a chain of checks, each of which may say what is in the way.
 #include <cuda_runtime.h>
 
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/device_code.hpp"
+#include "kernels/cuda/device_memory.hpp"
 #include "kernels/device_kind.hpp"
 
 namespace blco {
@@ -89,6 +93,28 @@ std::optional<Obstacle> check_cublas(Candidate&) {
 
 constexpr Check checks[] = {check_driver, read_properties, check_code, read_memory, check_cublas};
 
+// Pinned by a thread whose current device is another one, and freed by such a thread.
+class PinnedForGpu final : public HostBuffer {
+ public:
+  PinnedForGpu(std::uint64_t bytes, int gpu) : gpu_(gpu) {
+    const CurrentGpu current(gpu);
+    memory_.emplace(bytes);
+  }
+  ~PinnedForGpu() override {
+    try {
+      const CurrentGpu current(gpu_);
+      memory_.reset();
+    } catch (const Error&) {
+      // The context is gone, and the memory with it.
+    }
+  }
+  std::span<std::byte> bytes() override { return memory_->bytes(); }
+
+ private:
+  int gpu_;
+  std::optional<cuda::PinnedBuffer> memory_;
+};
+
 }  // namespace
 
 int gpu_count() noexcept {
@@ -98,12 +124,9 @@ int gpu_count() noexcept {
   return 0;
 }
 
-CurrentGpu::CurrentGpu(int number) {
-  cuda::check(cudaGetDevice(&before_), "cudaGetDevice");
-  cuda::check(cudaSetDevice(number), "cudaSetDevice");
+std::unique_ptr<HostBuffer> pinned_memory(std::uint64_t bytes, int gpu) {
+  return std::make_unique<PinnedForGpu>(bytes, gpu);
 }
-
-CurrentGpu::~CurrentGpu() { static_cast<void>(cudaSetDevice(before_)); }
 
 DeviceSearch find_device() noexcept {
   Candidate found;

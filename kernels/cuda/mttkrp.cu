@@ -3,7 +3,7 @@
 
 namespace blco::cuda {
 
-// Ranks 1, 2, 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so
+// The gpu_kernel_ranks are compiled in. Other small ranks use the narrowest group that holds them, so
 // that the warp's other lanes process other entries; other large ranks run in blocks of 32 or 64 columns.
 template <class Sum, class Factor>
 MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed, KernelVariant variant) {

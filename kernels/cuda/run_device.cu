@@ -17,10 +17,14 @@ class CudaRuns {
     const DeviceSearch found = find_device();
     if (!found.limits) throw Error(found.kind, "no GPU: " + found.text());
     free_bytes_ = found.limits->free_bytes / 10 * 9;  // the rest is for the driver, and for gaps in the pool
+    cuda::check(cudaGetDevice(&device_), "cudaGetDevice");
+    int has_pools = 0;
+    cuda::check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device_), "cudaDeviceGetAttribute");
+    if (has_pools == 0)
+      throw Error(ErrorKind::cuda, "no GPU: the driver of " + found.limits->name + " has no memory pools");
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
-    cuda::check(cudaGetDevice(&device_), "cudaGetDevice");
     properties.location.id = device_;
     cuda::check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
     std::uint64_t kept_bytes = found.limits->free_bytes;  // else every wait gives memory back to the driver

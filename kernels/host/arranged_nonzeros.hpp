@@ -17,9 +17,10 @@ namespace blco {
 // add them up before their other rows multiply the sum. In shorter ones a processor too often mistakes where they end.
 inline constexpr std::uint64_t min_fiber_nnz = 8;
 
-// Nonzeros and chunks that are arranged together: what the sorting takes beside the result stays small, and a number of
-// 32 bits tells where a nonzero is.
-inline constexpr std::uint64_t most_arranged_nnz = std::uint64_t{1} << 26;
+// Nonzeros and chunks that are arranged together, or one chunk that has more. They lie near each other in all modes.
+// Rows of more nonzeros would lie so far apart that no cache holds them, and passes would take up to twice the time of
+// those over chunks that are not arranged.
+inline constexpr std::uint64_t most_arranged_nnz = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t most_arranged_chunks = 1024;
 
 // Arranging pays off after about this many passes of a mode, so short jobs skip it.
@@ -62,8 +63,8 @@ struct ArrangeScratch {
   AlignedBuffer<std::byte> next;
 };
 
-// Arranges the nonzeros of decoded chunks, at most most_arranged_nnz of most_arranged_chunks. Returns nothing if rows
-// are too unequal to be shared out among the threads whole. One ring per thread of `executor`.
+// Arranges the nonzeros of decoded chunks, at most most_arranged_nnz of most_arranged_chunks or one chunk. Returns
+// nothing if rows are too unequal to be shared out among the threads whole. One ring per thread of `executor`.
 std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<const FrameSource> chunks,
                                         const ArrangeRequest& request, ArrangeScratch& scratch,
                                         std::span<FrameRing> rings, Executor& executor);

@@ -31,7 +31,7 @@ class DenseKernels {
 
   static std::uint64_t bytes(int rank, std::uint64_t max_rows, bool duals, int threads);
 
-  // Backend::update_rows of `given`; all matrices have the same number of rows. `solution` is that of the factor, or
+  // Steps::update_rows of `given`; all matrices have the same number of rows. `solution` is that of the factor, or
   // `given` itself if the factor's numbers are narrower. Zeroes `given`. `gram` is as that of make_gram.
   RowUpdate update_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
                         FactorView<Factor> factor, RowsView<Sum> solution, std::span<double> gram);

@@ -27,7 +27,7 @@ inline DeviceLimits hopper() {
   return limits;
 }
 
-// Room for one or two warps a block: a few frames take several blocks, or several turns of one.
+// Room for a few warps a block: a few frames take several blocks, or several turns of one.
 inline DeviceLimits narrow(int multiprocessors) {
   DeviceLimits limits = hopper();
   limits.multiprocessors = multiprocessors;
@@ -258,7 +258,7 @@ inline std::vector<LaunchCase> loss_cases() {
   for (const RandomTensorOptions& tensor : {in_cube, in_fourth, in_wide}) {
     for (const int rank : {16, 32}) add_all_modes(tensor, rank, Precision::f64);
   }
-  // One or two warps a block of one multiprocessor, each with several frames.
+  // A few warps in a block of one multiprocessor, each with several frames.
   for (const RandomTensorOptions& tensor : {in_cube, in_fourth, in_wide}) {
     add_all_modes(tensor, 16, Precision::f64);
     cases.back().name += "_turns_of_one_block";

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/cuda/cublas.hpp"
+#include "kernels/cuda/primary_context.hpp"
 
 namespace blco::testing {
 namespace {
@@ -74,6 +75,13 @@ std::vector<std::span<const std::byte>> device_ranges() {
 }
 
 }  // namespace blco::testing
+
+namespace blco::cuda {
+
+void push_context(int) {}
+void pop_context() noexcept {}
+
+}  // namespace blco::cuda
 
 using blco::testing::runtime;
 

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "tests/simt/block_runner.hpp"
 
@@ -16,8 +17,8 @@ FakeDevice& fake_device() {
   static FakeDevice device;
   static const bool wired = [] {
     device.streams.set_hooks(
-        [] {
-          device.memory.open();
+        [](int number) {
+          device.memory.open(number);
           return device.broken == cudaSuccess;
         },
         [](const std::string& failure) { device.broken = refuse(cudaErrorLaunchFailure, failure); });
@@ -68,6 +69,17 @@ void set_policy(Policy policy, std::uint64_t seed) {
 void set_device(const DeviceProperties& properties) {
   const std::lock_guard lock(fake_device().mutex);
   fake_device().properties = properties;
+  fake_device().others.clear();
+}
+
+void set_device(int number, const DeviceProperties& properties) {
+  const std::lock_guard lock(fake_device().mutex);
+  fake_device().others[number] = properties;
+}
+
+std::uint64_t take_pageable_copies() {
+  const std::lock_guard lock(fake_device().mutex);
+  return std::exchange(fake_device().pageable_copies, 0);
 }
 
 void fail_call(const std::string& name, int nth, int error) {
@@ -96,6 +108,8 @@ void reset() {
   FakeDevice& device = fake_device();
   const std::lock_guard lock(device.mutex);
   device.properties = {};
+  device.others.clear();
+  device.contexts.clear();
   device.order = Order::forward;
   device.random.seed(1);
   device.streams.set_policy(Policy::eager, 1);

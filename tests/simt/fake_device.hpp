@@ -1,4 +1,4 @@
-// The state of the one emulated device, behind one lock, and how a runtime call works on it.
+// The state of the emulated devices, behind one lock, and how a runtime call works on it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simt/fake_memory.hpp"
@@ -18,6 +19,8 @@
 struct CUevent_st {
   std::shared_ptr<simt::Record> last;  // null: never recorded
   bool timed = false;
+  bool polls = false;  // who waits for it
+  int device = 0;
 };
 
 namespace simt {
@@ -32,21 +35,36 @@ struct InjectedFault {
 struct FakeDevice {
   std::recursive_mutex mutex;
   DeviceProperties properties;
+  std::map<int, DeviceProperties> others;  // of devices that differ, by their numbers
   FakeMemory memory;
   FakeMemory pinned;
   FakeStreams streams;
-  std::set<int> devices_of_kernels;                 // numbers
-  std::map<const void*, std::size_t> shared_bytes;  // that a kernel has opted in to
+  std::set<int> contexts;                                           // devices that have one
+  std::set<int> devices_of_kernels;                                 // numbers
+  std::map<std::pair<int, const void*>, std::size_t> shared_bytes;  // that a kernel has opted in to on a device
   std::vector<std::unique_ptr<CUevent_st>> events;
 
   Order order = Order::forward;
   std::mt19937_64 random{1};
   std::map<std::string, InjectedFault> faults;
   Counters counts;
+  std::uint64_t kernels_run = 0;
+  std::uint64_t pageable_copies = 0;
 
   cudaError_t broken = cudaSuccess;  // every call returns it after a kernel has failed
   std::string failure;
   cudaError_t failure_code = cudaSuccess;
+
+  const DeviceProperties& of(int number) const {
+    const auto other = others.find(number);
+    return other == others.end() ? properties : other->second;
+  }
+  // Of the thread's device, as almost every call does first.
+  cudaError_t make_context(int number) {
+    if (of(number).is_taken) return cudaErrorDevicesUnavailable;
+    contexts.insert(number);
+    return cudaSuccess;
+  }
 };
 
 FakeDevice& fake_device();
@@ -63,9 +81,12 @@ cudaError_t injected_fault(const std::string& name);
 // Sets the thread's last error.
 cudaError_t remember(cudaError_t status);
 
-// Runs a runtime call: `body`, unless a fault is injected, there is no device, or it is broken.
+// The thread's: what the runtime has set, or what a call of the driver has put above it.
+int current_device();
+
+// Runs a call that needs no context: `body`, unless a fault is injected, there is no device, or it is broken.
 template <class Body>
-cudaError_t call(const char* name, const Body& body) {
+cudaError_t call_without_context(const char* name, const Body& body) {
   FakeDevice& device = fake_device();
   const std::lock_guard lock(device.mutex);
   cudaError_t status = injected_fault(name);
@@ -78,12 +99,22 @@ cudaError_t call(const char* name, const Body& body) {
   return remember(status);
 }
 
+// Same for a call that makes one on the thread's device, if there is none yet.
+template <class Body>
+cudaError_t call(const char* name, const Body& body) {
+  return call_without_context(name, [&](FakeDevice& device) {
+    const cudaError_t status = device.make_context(current_device());
+    return status == cudaSuccess ? body(device) : status;
+  });
+}
+
 // Same for a call that finishes or frees something, which also works on a broken device.
 template <class Body>
 cudaError_t call_to_end(const char* name, const Body& body) {
   FakeDevice& device = fake_device();
   const std::lock_guard lock(device.mutex);
-  cudaError_t status = body(device);
+  cudaError_t status = device.make_context(current_device());
+  if (status == cudaSuccess) status = body(device);
   if (status == cudaSuccess) status = injected_fault(name);
   if (status == cudaSuccess) status = device.broken;
   device.memory.close();

@@ -12,16 +12,16 @@ namespace {
 
 // Of cudaMalloc. The size is not rounded up, so that the address sanitizer sees what lies beyond.
 constexpr std::size_t alignment = 256;
-constexpr int pattern = 0xcd;
+constexpr int pattern = 0xff;
 
 }  // namespace
 
-void* FakeMemory::allocate(std::size_t bytes) {
+void* FakeMemory::allocate(std::size_t bytes, int device) {
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, bytes) != 0) return nullptr;
   std::memset(memory, pattern, bytes);
-  open();
-  ranges_.emplace(static_cast<const std::byte*>(memory), bytes);
+  open(device);
+  ranges_.emplace(static_cast<const std::byte*>(memory), Range{bytes, device});
   return memory;
 }
 
@@ -32,32 +32,42 @@ void FakeMemory::release(void* memory) {
 
 std::size_t FakeMemory::size(const void* memory) const {
   const auto range = ranges_.find(static_cast<const std::byte*>(memory));
-  return range == ranges_.end() ? 0 : range->second;
+  return range == ranges_.end() ? 0 : range->second.bytes;
 }
 
-bool FakeMemory::contains(const void* memory, std::size_t bytes) const {
+std::optional<int> FakeMemory::device_of(const void* memory, std::size_t bytes) const {
   const auto* first = static_cast<const std::byte*>(memory);
   auto range = ranges_.upper_bound(first);
-  if (range == ranges_.begin()) return false;
+  if (range == ranges_.begin()) return std::nullopt;
   --range;
   const auto offset = static_cast<std::size_t>(first - range->first);
-  return offset <= range->second && bytes <= range->second - offset;
+  const auto& [all, device] = range->second;
+  return offset <= all && bytes <= all - offset ? std::optional(device) : std::nullopt;
 }
 
-void FakeMemory::open() {
+std::size_t FakeMemory::bytes_of(int device) const {
+  std::size_t sum = 0;
+  for (const auto& [memory, range] : ranges_) sum += range.device == device ? range.bytes : 0;
+  return sum;
+}
+
+void FakeMemory::open(int device) {
+  if (open_ == device) return;
+  close();
 #if defined(__SANITIZE_ADDRESS__)
-  if (!closed_) return;
-  for (const auto& [memory, bytes] : ranges_) __asan_unpoison_memory_region(memory, bytes);
+  for (const auto& [memory, range] : ranges_) {
+    if (range.device == device) __asan_unpoison_memory_region(memory, range.bytes);
+  }
 #endif
-  closed_ = false;
+  open_ = device;
 }
 
 void FakeMemory::close() {
 #if defined(__SANITIZE_ADDRESS__)
-  if (closed_) return;
-  for (const auto& [memory, bytes] : ranges_) __asan_poison_memory_region(memory, bytes);
+  if (!open_) return;
+  for (const auto& [memory, range] : ranges_) __asan_poison_memory_region(memory, range.bytes);
 #endif
-  closed_ = true;
+  open_.reset();
 }
 
 }  // namespace simt

@@ -3,29 +3,38 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 
 namespace simt {
 
 class FakeMemory {
  public:
-  // Filled with a pattern. Null if memory is exhausted.
-  void* allocate(std::size_t bytes);
+  // Filled with NaNs. Null if memory is exhausted.
+  void* allocate(std::size_t bytes, int device = 0);
   // The memory was allocated here and is open.
   void release(void* memory);
 
   // Bytes of the allocation that begins at `memory`; 0 if none does.
   std::size_t size(const void* memory) const;
-  // True if [memory, memory + bytes) lies in one allocation.
-  bool contains(const void* memory, std::size_t bytes) const;
+  // The device of the allocation that [memory, memory + bytes) lies in; none: it does not lie in one.
+  std::optional<int> device_of(const void* memory, std::size_t bytes) const;
+  bool contains(const void* memory, std::size_t bytes) const { return device_of(memory, bytes).has_value(); }
   std::size_t count() const { return ranges_.size(); }
+  std::size_t bytes_of(int device) const;
 
-  // With the address sanitizer, touching closed memory ends the program. New memory is open.
-  void open();
+  // With the address sanitizer, touching closed memory ends the program. That of one device is open, at most. New
+  // memory is open.
+  void open(int device);
   void close();
 
  private:
-  std::map<const std::byte*, std::size_t> ranges_;
-  bool closed_ = false;
+  struct Range {
+    std::size_t bytes;
+    int device;
+  };
+
+  std::map<const std::byte*, Range> ranges_;
+  std::optional<int> open_ = 0;  // a device
 };
 
 }  // namespace simt

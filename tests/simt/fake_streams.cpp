@@ -106,7 +106,7 @@ bool FakeStreams::can_run(const CUstream_st& stream) {
 void FakeStreams::run_next(CUstream_st& stream) {
   const std::unique_ptr<Operation> next = std::move(stream.queue.front());
   stream.queue.pop_front();
-  if (!begin_()) next->run = nullptr;
+  if (!begin_(stream.device)) next->run = nullptr;
   stream.running = next.get();
   stream.fiber.resume();
   if (next->reaches != nullptr) {

@@ -61,8 +61,8 @@ class FakeStreams {
   std::size_t pending() const;
 
   void set_policy(Policy policy, std::uint64_t seed);
-  // `begin` is called before an operation and returns whether to run it; `fail` after a kernel that failed.
-  void set_hooks(std::function<bool()> begin, std::function<void(const std::string&)> fail) {
+  // `begin` is called before an operation on a device and returns whether to run it; `fail` after a kernel that failed.
+  void set_hooks(std::function<bool(int device)> begin, std::function<void(const std::string&)> fail) {
     begin_ = std::move(begin);
     fail_ = std::move(fail);
   }
@@ -91,7 +91,7 @@ class FakeStreams {
 
   std::vector<Owner> streams_;  // in the order of their creation, so that a seed
                                 // fixes what runs
-  std::function<bool()> begin_;
+  std::function<bool(int device)> begin_;
   std::function<void(const std::string&)> fail_;
   Policy policy_ = Policy::eager;
   std::mt19937_64 random_{1};

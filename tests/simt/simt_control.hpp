@@ -37,10 +37,13 @@ struct DeviceProperties {
   std::uint64_t pinned_bytes = std::uint64_t{1} << 40;  // most that cudaHostAlloc gives
   int driver_version = 13000;  // as CUDA writes 13.0; 0: no driver. Below the runtime's, no other call works
   bool present = true;         // otherwise the driver finds no device
-  int count = 1;               // of such devices, which share one memory
+  int count = 1;               // of such devices, each with memory, streams and events of its own
+  bool is_taken = false;       // by another process, which has it for itself: no context can be made
   bool has_cublas = true;      // otherwise it is not found
 };
 void set_device(const DeviceProperties& properties);
+// Of the device of that number alone, until the next call of the other.
+void set_device(int number, const DeviceProperties& properties);
 
 // The n-th call from now on (1: the next) of the runtime function `name` returns `error`, a cudaError_t. "launch" is a
 // kernel launch. "kernel" is a kernel that launches but fails when it runs; the device then stays broken, as after an
@@ -52,6 +55,8 @@ struct Counters {
   std::uint64_t copies_to_device = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t kernels = 0;  // launched
+  // That ran while a thread waited by polling, which takes a processor.
+  std::uint64_t polled_kernels = 0;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;  // of device memory
   std::uint64_t max_bytes = 0;   // that were alive at once
@@ -62,6 +67,10 @@ struct Counters {
   std::uint64_t pending = 0;  // operations that have not run yet
 };
 Counters counters();
+
+// Copies between a device and memory that is not pinned, since the last call of this. They wait for the stream, and for
+// the copy.
+std::uint64_t take_pageable_copies();
 
 // The last fault of a kernel or a call; empty if there was none.
 std::string last_failure();

@@ -1,30 +1,47 @@
 // The choice of conflict resolution and the shape of launches, for devices of known limits.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/conflict_resolution.hpp"
 
 namespace blco::cuda {
 namespace {
 
-DeviceLimits h100() {
+// Of a multiprocessor, in KiB: memory, which the L1 cache and shared memory share, and the most of it that is shared. A
+// block has one KiB less (CUDA C++ Programming Guide, compute capabilities).
+struct Chip {
+  const char* capability;
+  int memory;
+  std::uint64_t shared;
+};
+constexpr Chip chips[] = {
+    {"8.0", 192, 164}, {"8.6", 128, 100}, {"9.0", 256, 228}, {"10.0", 256, 228}, {"12.0", 128, 100}};
+constexpr Chip capability_9_0 = chips[2];
+
+DeviceLimits limits_of(const Chip& chip) {
   DeviceLimits limits;
   limits.multiprocessors = 132;
   limits.l2_bytes = 50 << 20;
-  limits.shared_bytes_per_block = 227 << 10;
-  limits.shared_bytes_per_multiprocessor = 228 << 10;
+  limits.shared_bytes_per_block = (chip.shared - 1) << 10;
+  limits.shared_bytes_per_multiprocessor = chip.shared << 10;
   return limits;
 }
 
-// Blocks that fit the shared memory of a multiprocessor, of a kernel whose registers suffice for 24 warps.
-int by_arithmetic(bool /*stashed*/, unsigned warps, std::size_t shared_bytes) {
-  return static_cast<int>(
-      std::min<std::size_t>(h100().shared_bytes_per_multiprocessor / (shared_bytes + (1 << 10)), 24 / warps));
+DeviceLimits h100() { return limits_of(capability_9_0); }
+
+// By blocks that fit the shared memory of a multiprocessor, of a kernel whose registers suffice for 24 warps.
+LaunchPlan plan_on(const Chip& chip, const LaunchRequest& request) {
+  return plan_launch(limits_of(chip), request, [&](bool /*stashed*/, unsigned warps, std::size_t shared_bytes) {
+    return static_cast<int>(std::min<std::size_t>((chip.shared << 10) / (shared_bytes + (1 << 10)), 24 / warps));
+  });
 }
 
-LaunchPlan plan(const LaunchRequest& request) { return plan_launch(h100(), request, by_arithmetic); }
+LaunchPlan plan(const LaunchRequest& request) { return plan_on(capability_9_0, request); }
 
 LaunchRequest chunk_of_rows(std::uint64_t rows) {
   LaunchRequest request;
@@ -85,44 +102,68 @@ TEST(ConflictResolution, KeepsMultiprocessorsBusyInTheUsualCase) {
   EXPECT_EQ(chosen.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
 }
 
-// What the cache of an H100 keeps of 256 KB, in KB: shared memory takes one of a few sizes (CUDA C++ Programming Guide,
-// compute capability 9.0).
-int cache_beside(const LaunchPlan& plan) {
-  const double wanted = shared_memory_percent(h100(), plan) / 100.0 * 228;
+// What the cache keeps, in KiB: shared memory takes the least of a few sizes that is no less than the percentage.
+int cache_beside(const Chip& chip, const LaunchPlan& plan) {
+  const double wanted = shared_memory_percent(limits_of(chip), plan) / 100.0 * static_cast<double>(chip.shared);
   for (const int size : {0, 8, 16, 32, 64, 100, 132, 164, 196, 228}) {
-    if (size >= wanted) return 256 - size;
+    if (size >= wanted) return chip.memory - size;
   }
-  return 28;
+  return 0;
 }
 
-TEST(ConflictResolution, LeavesMemoryToTheCacheBeside24Warps) {
-  for (int tables = 1; tables <= 11; ++tables) {  // lines of up to 64 bits
-    for (const auto& [order, cache] : {std::pair{3, 92}, {4, 60}, {5, 60}}) {
-      LaunchRequest request = chunk_of_rows(5000);
-      request.order = order;
-      request.tables = tables;
+LaunchRequest lines_of(int bits, int order) {
+  LaunchRequest request = chunk_of_rows(5000);
+  request.order = order;
+  request.has_high_word = bits > 64;
+  request.tables = tables_of(std::min(bits, 64)) + tables_of(std::max(bits, 64) - 64);
+  return request;
+}
 
-      const LaunchPlan chosen = plan(request);
+// Warps of a block, blocks, and KiB of cache, by lines of 48, 64, 70, 82 and 96 bits.
+std::string row_of(const Chip& chip, int order) {
+  std::string row;
+  for (const int bits : {48, 64, 70, 82, 96}) {
+    const LaunchPlan chosen = plan_on(chip, lines_of(bits, order));
+    row += " " + std::to_string(chosen.shape.warps) + "x" + std::to_string(chosen.blocks_per_multiprocessor) + "+" +
+           std::to_string(cache_beside(chip, chosen));
+  }
+  return row;
+}
 
-      EXPECT_EQ(chosen.shape.warps * chosen.blocks_per_multiprocessor, 24U) << order << " " << tables;
-      EXPECT_GE(cache_beside(chosen), cache) << order << " " << tables;
+TEST(ConflictResolution, KeepsWarpsBusyAndLeavesMemoryToTheCacheOnEveryDevice) {
+  for (const Chip& chip : chips) {
+    SCOPED_TRACE(chip.capability);
+    if (chip.shared == 164) {
+      EXPECT_EQ(row_of(chip, 3), " 8x3+28 8x3+28 8x2+60 8x2+60 8x2+28");
+      EXPECT_EQ(row_of(chip, 4), " 8x2+60 8x2+60 8x2+28 8x2+28 7x2+28");
+    } else if (chip.shared == 100) {
+      EXPECT_EQ(row_of(chip, 3), " 8x2+28 8x2+28 6x2+28 8x1+28 8x1+28");
+      EXPECT_EQ(row_of(chip, 4), " 6x2+28 6x2+28 8x1+28 8x1+28 8x1+28");
+    } else {
+      EXPECT_EQ(row_of(chip, 3), " 8x3+92 8x3+92 8x3+60 8x3+60 8x3+28");
+      EXPECT_EQ(row_of(chip, 4), " 8x3+60 8x3+60 8x2+92 8x2+92 8x2+60");
+    }
+    EXPECT_EQ(row_of(chip, 5), row_of(chip, 4));
+  }
+}
+
+// Where half a KiB more for each block would take a warp or memory of the cache.
+TEST(ConflictResolution, HasLittleRoomInSomeCases) {
+  std::vector<std::string> narrow;
+  for (const Chip& chip : {chips[0], chips[1], chips[2]}) {
+    for (const int order : {3, 4}) {
+      for (const int bits : {48, 64, 70, 82, 96}) {
+        const LaunchPlan chosen = plan_on(chip, lines_of(bits, order));
+        LaunchPlan larger = chosen;
+        larger.shape.shared_bytes += 512;
+        const std::uint64_t all = larger.blocks_per_multiprocessor * (larger.shape.shared_bytes + (1 << 10));
+        if (all > chip.shared << 10 || cache_beside(chip, larger) < cache_beside(chip, chosen)) {
+          narrow.push_back(std::string(chip.capability) + " " + std::to_string(order) + " " + std::to_string(bits));
+        }
+      }
     }
   }
-}
-
-TEST(ConflictResolution, LeavesMemoryToTheCacheWhereTilesHoldKeys) {
-  LaunchRequest request = chunk_of_rows(5000);
-  request.has_high_word = true;
-  request.tables = 12;
-  const auto warps_and_cache = [&](int order) {
-    request.order = order;
-    const LaunchPlan chosen = plan(request);
-    return std::pair(chosen.shape.warps * chosen.blocks_per_multiprocessor, cache_beside(chosen));
-  };
-
-  EXPECT_EQ(warps_and_cache(3), std::pair(24U, 60));
-  EXPECT_EQ(warps_and_cache(4), std::pair(16U, 92)) << "five blocks of 4 warps would leave 28";
-  EXPECT_EQ(warps_and_cache(5), std::pair(16U, 92));
+  EXPECT_THAT(narrow, ::testing::ElementsAre("8.0 4 82", "8.6 3 70", "8.6 4 64", "9.0 3 82", "9.0 4 82"));
 }
 
 TEST(ConflictResolution, LeavesMemoryToTheCacheWhereTwoBlocksAreAskedFor) {

@@ -27,6 +27,16 @@ TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
   }
 }
 
+// Who polls keeps a processor busy.
+TEST_P(EverySchedule, PollsForNoKernelOfAPass) {
+  EmulatedBackend device = backend();
+  const std::uint64_t before = simt::counters().polled_kernels;
+
+  device.run(chunks_, 1);
+
+  EXPECT_EQ(simt::counters().polled_kernels, before);
+}
+
 TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
   EmulatedBackend mixed = backend({.rank = backend_rank, .slots = 2});
   std::vector<std::unique_ptr<HostBuffer>> kept;

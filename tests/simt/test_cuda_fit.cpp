@@ -433,10 +433,15 @@ TEST_P(CudaSlabs, AreAsFewAsTheDeviceAllows) {
   EXPECT_EQ(whole.column_slabs, 1);
   EXPECT_EQ(whole.row_bytes_per_pass, 0);
 
-  const CpdPlan halves = plan_of(whole.device_minimum_bytes - 1);
+  const CpdPlan wide = plan_of(whole.device_minimum_bytes - 1);
+  const CpdPlan halves = plan_of(wide.device_minimum_bytes - 1);
 
   EXPECT_EQ(plan_of(whole.device_minimum_bytes).column_slabs, 1);
+  EXPECT_EQ(wide.column_slabs, 2);
   EXPECT_EQ(halves.column_slabs, 2);
+  const std::uint64_t columns = (all_rows + 4000) * sizeof(double);
+  EXPECT_GE(wide.device_minimum_bytes, halves.device_minimum_bytes + 4 * columns)
+      << "16 columns, which have a kernel of their own, instead of 12";
   EXPECT_EQ(plan_of(halves.device_minimum_bytes).column_slabs, 2);
   EXPECT_GT(plan_of(halves.device_minimum_bytes - 1).column_slabs, 2);
   EXPECT_EQ(halves.stops_within_sweep, false);

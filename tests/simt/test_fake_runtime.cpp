@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,7 +74,14 @@ class FakeRuntime : public ::testing::Test {
   cudaEvent_t event_ = nullptr;
 };
 
-TEST_F(FakeRuntime, FillsNewMemoryWithAPattern) { EXPECT_EQ(download(device_, first_), static_cast<int>(0xcdcdcdcd)); }
+// A sum that starts from what nobody has written is one, and stays it.
+TEST_F(FakeRuntime, FillsNewMemoryWithNaNs) {
+  download(device_, first_);
+
+  double number = 0;
+  std::memcpy(&number, host_, sizeof(number));
+  EXPECT_TRUE(std::isnan(number));
+}
 
 TEST_F(FakeRuntime, RunsAStreamInItsOrderUnderEveryPolicy) {
   for (const Policy policy : {Policy::eager, Policy::lazy, Policy::shuffled}) {
@@ -193,15 +202,53 @@ TEST_F(FakeRuntime, FreesMemoryAfterTheWorkThatUsesIt) {
   EXPECT_EQ(counters().pending, 0U);
 }
 
-TEST_F(FakeRuntime, RefusesCopiesOfMemoryThatIsNotPinned) {
-  std::vector<int> pageable(count);
+// As the driver, which has its own pinned memory in between: the thread waits for the stream, and for the copy.
+TEST_F(FakeRuntime, RunsAndCountsCopiesOfMemoryThatIsNotPinned) {
+  set_policy(Policy::lazy);
+  std::vector<int> pageable(count, 5);
 
-  EXPECT_EQ(cudaMemcpyAsync(device_, pageable.data(), bytes, cudaMemcpyHostToDevice, first_), cudaErrorInvalidValue);
-  EXPECT_THAT(cudaGetErrorString(cudaErrorInvalidValue), HasSubstr("not pinned"));
-  EXPECT_EQ(cudaMemcpyAsync(pageable.data(), device_, bytes, cudaMemcpyDeviceToHost, first_), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyAsync(device_, pageable.data(), bytes, cudaMemcpyHostToDevice, first_), cudaSuccess);
+  pageable.assign(count, 6);
+  EXPECT_EQ(start(first_, double_kernel, device_), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(pageable.data(), device_, bytes, cudaMemcpyDeviceToHost, first_), cudaSuccess);
+
+  EXPECT_EQ(pageable.back(), 10);
+  EXPECT_EQ(counters().pending, 0U);
+  EXPECT_EQ(take_pageable_copies(), 2U);
+  EXPECT_EQ(take_pageable_copies(), 0U);
+}
+
+TEST_F(FakeRuntime, RefusesCopiesOfHostMemoryThatIsPinnedInPart) {
   EXPECT_EQ(cudaMemcpyAsync(device_, host_, bytes + 1, cudaMemcpyHostToDevice, first_), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyAsync(device_, other_, bytes, cudaMemcpyHostToDevice, first_), cudaErrorInvalidValue);
+  EXPECT_THAT(cudaGetErrorString(cudaErrorInvalidValue), HasSubstr("neither pinned"));
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(FakeRuntime, PinsNoMoreMemoryThanATestLeaves) {
+  set_device({.pinned_bytes = 2 * bytes});
+  void* pinned = nullptr;
+
+  EXPECT_EQ(cudaMallocHost(&pinned, bytes + 1), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+
+  EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+}
+
+TEST_F(FakeRuntime, CountsKernelsForWhichAThreadPolls) {
+  cudaEvent_t blocking = nullptr;
+  EXPECT_EQ(cudaEventCreateWithFlags(&blocking, cudaEventBlockingSync), cudaSuccess);
+  set_policy(Policy::lazy);
+  for (const cudaEvent_t event : {event_, blocking}) {
+    EXPECT_EQ(start(first_, double_kernel, device_), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(event, first_), cudaSuccess);
+    EXPECT_EQ(cudaEventSynchronize(event), cudaSuccess);
+  }
+
+  EXPECT_EQ(counters().polled_kernels, 1U);
+
+  EXPECT_EQ(cudaEventDestroy(blocking), cudaSuccess);
 }
 
 TEST_F(FakeRuntime, RefusesRangesOutsideOfAnAllocation) {

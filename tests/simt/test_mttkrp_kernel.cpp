@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/cuda/mttkrp.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
@@ -75,6 +76,17 @@ TEST_P(MttkrpKernelTest, ComputesEveryRankThatHasAKernelOfItsOwn) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 500, .seed = 2});
 
   for (const int rank : {2, 3, 5, 8, 9, 24, 31, 48, 65, 130}) expect_all_modes(tensor, 400, with_rank(rank));
+}
+
+// Slabs of columns take such a width where they can.
+TEST(MttkrpKernels, AreOfTheRanksThatPlansKnow) {
+  const auto kernel = [](int rank) {
+    return cuda::mttkrp_kernel_for<double, double>(3, rank, /*stashed=*/false, KernelVariant::usual);
+  };
+  for (const int rank : gpu_kernel_ranks) {
+    EXPECT_NE(kernel(rank), kernel(rank + 1)) << rank;
+    EXPECT_TRUE(rank == 1 || kernel(rank) != kernel(rank - 1)) << rank;
+  }
 }
 
 TEST_P(MttkrpKernelTest, ComputesInSinglePrecision) {

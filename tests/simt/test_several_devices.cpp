@@ -5,6 +5,7 @@
 
 #include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
+#include <blco/peers.hpp>
 #include <blco/tucker.hpp>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "blco/error.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/engine/work/counting_peers.hpp"
 #include "tests/simt/fake_device.hpp"
 #include "tests/simt/simt_control.hpp"
 
@@ -22,6 +24,7 @@ namespace {
 using Words = std::vector<std::string>;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SeveralDevices : public ::testing::Test {
  protected:
@@ -101,6 +104,41 @@ TEST_F(SeveralDevices, KeepWithinOneBudgetOfHostMemory) {
               AllOf(HasSubstr("`host_bytes = "), HasSubstr("fewer devices")));
 }
 
+// The GPU takes chunks that lie packed in the CPU's memory.
+TEST_F(SeveralDevices, CopyFromPinnedMemoryAlone) {
+  CpdOptions options = on({"cpu"});
+  options.max_sweeps = 6;
+  const double fit = fit_cpd(*tensor_, options).fit();
+  options.compute.devices = {"cpu=1", "cuda:1=1"};
+  const CpdPlan ample = plan_cpd(*tensor_, options);
+  CpdPlan plan;
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+  options.compute.memory.device_bytes = ample.others[0].device_minimum_bytes;
+  for (std::uint64_t more = 0; more < 100'000 && plan.packed_chunks < 4; more += 10'000) {
+    options.compute.memory.host_bytes = ample.minimum_bytes + more;
+    plan = plan_cpd(*tensor_, options);
+  }
+  ASSERT_EQ(plan.packed_chunks, 4);
+  ASSERT_EQ(plan.decoded_chunks, 0);
+  for (std::uint64_t seed = 1; seed < 5; ++seed) {
+    simt::set_policy(simt::Policy::shuffled, seed);
+    EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit, 1e-10);
+  }
+
+  EXPECT_EQ(simt::take_pageable_copies(), 0U);
+  EXPECT_THAT(simt::fake_device().contexts, ::testing::ElementsAre(1));
+}
+
+TEST_F(SeveralDevices, SayThatMemoryCannotBePinned) {
+  CpdOptions options = on({"cuda"});
+  for (const std::uint64_t bytes : {1000, (1 << 20) + 1000}) {
+    simt::set_device({.pinned_bytes = bytes});
+    EXPECT_THAT(failure_of([&] { fit_cpd(*tensor_, options); }, ErrorKind::out_of_memory),
+                AllOf(HasSubstr("cudaHostAlloc of "), HasSubstr("be pinned for the GPU; lower `host_bytes`"),
+                      Not(HasSubstr("device_bytes"))));
+  }
+}
+
 TEST_F(SeveralDevices, ShareProductsAndTuckerModels) {
   const Compute shared = on({"cuda:1=1", "cpu=1"}).compute;
   const Compute alone = on({"cpu"}).compute;
@@ -138,6 +176,111 @@ TEST_F(SeveralDevices, WorkWhereTheyAreToldToAndLeaveTheThreadItsDevice) {
   EXPECT_EQ(fit_cpd(*tensor_, options).stop_reason, StopReason::cancelled);
 
   EXPECT_THAT(simt::fake_device().devices_of_kernels, ::testing::ElementsAre(0, 1));
+  int current = -1;
+  EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, 0);
+}
+
+// A process among others, which only plans.
+class PlannedProcess final : public Peers {
+ public:
+  PlannedProcess(int rank, int gpu_sharers) : rank_(rank), gpu_sharers_(gpu_sharers) {}
+  int rank() const override { return rank_; }
+  int size() const override { return 6; }
+  int neighbours() const override { return 3; }
+  int gpu_sharers() const override { return gpu_sharers_; }
+  void send(int, std::span<const std::byte>) override { ADD_FAILURE() << "sends"; }
+  std::vector<std::byte> receive(int) override { return {}; }
+
+ private:
+  int rank_;
+  int gpu_sharers_;
+};
+
+// Three processes on each of two machines of two GPUs: the first and the third of a machine share its first GPU.
+TEST_F(SeveralDevices, AreTakenInTurnByTheProcessesOfAMachine) {
+  const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
+  for (int rank = 0; rank < 6; ++rank) {
+    SCOPED_TRACE(rank);
+    PlannedProcess process(rank, 3);
+    for (const Words& devices : {Words{}, Words{"cuda"}}) {
+      CpdOptions options = on(devices);
+      options.compute.peers = &process;
+      const CpdPlan plan = plan_cpd(*tensor_, options);
+      EXPECT_EQ(plan.device, rank % 3 == 1 ? "cuda:1, emulated" : "cuda:0, emulated");
+      EXPECT_EQ(plan.device_budget_bytes, rank % 3 == 1 ? whole : whole / 2);
+    }
+    CpdOptions named = on({"cuda:1"});
+    named.compute.peers = &process;
+    EXPECT_EQ(plan_cpd(*tensor_, named).device, "cuda:1, emulated");
+    EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, whole / 3);
+    named.compute.memory.device_bytes = 5'000'000;
+    EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, 5'000'000);
+  }
+  int current = -1;
+  EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, 0);
+}
+
+TEST_F(SeveralDevices, ComputeForTheProcessesOfAMachine) {
+  const double fit = fit_cpd(*tensor_, on({"cpu"})).fit();
+  CountingPeers processes(*tensor_, 3);
+  CpdOptions options = on({});
+  options.compute.peers = &processes;
+
+  EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit, 1e-10);
+
+  EXPECT_THAT(simt::fake_device().devices_of_kernels, ::testing::ElementsAre(0, 1));
+}
+
+TEST_F(SeveralDevices, ArePartedOnlyAmongProcessesThatSeeThem) {
+  simt::set_device({.count = 1});
+  const std::uint64_t whole = plan_cpd(*tensor_, on({"cuda"})).device_budget_bytes;
+  for (const int sharers : {1, 3}) {
+    PlannedProcess process(2, sharers);
+    CpdOptions options = on({});
+    options.compute.peers = &process;
+    EXPECT_EQ(plan_cpd(*tensor_, options).device_budget_bytes, whole / static_cast<std::uint64_t>(sharers));
+  }
+}
+
+TEST_F(SeveralDevices, OfAllThoseThatCannotServeAreLeftOut) {
+  simt::set_device(1, {.name = "Tesla T4", .major = 7, .minor = 5});
+  CpdPlan plan;
+  CpdOptions options = on({"all"});
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+
+  EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit_cpd(*tensor_, on({"cpu"})).fit(), 1e-10);
+
+  EXPECT_EQ(plan.device, "cuda:0, cuda: emulated");
+  ASSERT_EQ(plan.others.size(), 1);
+  EXPECT_EQ(plan.others[0].device, "cpu, host");
+  EXPECT_EQ(plan.device_note,
+            "cuda:1 is left out: the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer");
+  simt::set_device(0, {.is_taken = true});
+  EXPECT_THAT(
+      plan_cpd(*tensor_, on({"all"})).device_note,
+      AllOf(HasSubstr("no GPU: cuda:0 is left out: "), HasSubstr("busy or unavailable"), HasSubstr("cuda:1 is")));
+}
+
+// The first GPU may be full, or another process may have it for itself.
+TEST_F(SeveralDevices, HaveNoContextWhereNoWorkIs) {
+  simt::set_device(0, {.count = 2, .is_taken = true});
+  PlannedProcess second(1, 2);
+  CpdOptions in_turn = on({});
+  in_turn.compute.peers = &second;
+  PlannedProcess first(0, 2);
+  CpdOptions taken = on({});
+  taken.compute.peers = &first;
+
+  EXPECT_EQ(plan_cpd(*tensor_, in_turn).device, "cuda:1, emulated");
+  EXPECT_EQ(plan_cpd(*tensor_, taken).device, "host");
+  EXPECT_THAT(plan_cpd(*tensor_, taken).device_note, HasSubstr("busy or unavailable"));
+  EXPECT_THAT(failure_of([&] { plan_cpd(*tensor_, on({"cuda:0"})); }, ErrorKind::cuda), HasSubstr("busy or unavail"));
+  EXPECT_NO_THROW(fit_cpd(*tensor_, on({"cuda:1"})));
+  EXPECT_NO_THROW(fit_cpd(*tensor_, on({"cpu", "cuda:1"})));
+
+  EXPECT_THAT(simt::fake_device().contexts, ::testing::ElementsAre(1));
   int current = -1;
   EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
   EXPECT_EQ(current, 0);

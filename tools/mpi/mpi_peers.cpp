@@ -13,9 +13,12 @@
 #include <atomic>
 #include <blco/error.hpp>
 #include <chrono>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -64,6 +67,8 @@ class MpiPeers final : public Peers {
   int size() const override { return size_; }
   int neighbours() const override { return neighbours_; }
   int processor_sharers() const override { return processor_sharers_; }
+  int gpu_sharers() const override { return gpu_sharers_; }
+  int gpu_rank() const override { return gpu_rank_; }
 
   void send(int to, std::span<const std::byte> message) override {
     if (message.size() > std::numeric_limits<int>::max()) {
@@ -108,11 +113,12 @@ class MpiPeers final : public Peers {
     });
   }
 
-  // How many processes run on this machine, and on the processors of this one.
+  // How many processes run on this machine, on the processors of this one, and on its GPUs.
   void look_at_machine() {
     MPI_Comm of_machine = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &of_machine);
     MPI_Comm_size(of_machine, &neighbours_);
+    count_gpu_sharers(of_machine);
     cpu_set_t own;
     CPU_ZERO(&own);
     static_cast<void>(sched_getaffinity(0, sizeof(own), &own));
@@ -131,6 +137,20 @@ class MpiPeers final : public Peers {
     MPI_Get_processor_name(name.data(), &length);
     MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, machines_.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
                   MPI_COMM_WORLD);
+  }
+
+  // Launchers part GPUs by a variable. Who is left one has it for itself; others share those of an equal value.
+  void count_gpu_sharers(MPI_Comm of_machine) {
+    const char* const variable = std::getenv("CUDA_VISIBLE_DEVICES");
+    const std::string_view visible = variable == nullptr ? "" : variable;
+    const std::size_t own = std::hash<std::string_view>()(visible);
+    std::vector<std::size_t> all(static_cast<std::size_t>(neighbours_));
+    MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, of_machine);
+    int number = 0;
+    MPI_Comm_rank(of_machine, &number);
+    if (!visible.empty() && visible.find(',') == visible.npos) return;
+    gpu_sharers_ = static_cast<int>(std::count(all.begin(), all.end(), own));
+    gpu_rank_ = static_cast<int>(std::count(all.begin(), all.begin() + number, own));
   }
 
   // Until is_done(), which calls MPI. Throws Error{io} once the peer has shown no life for so long; from then on MPI is
@@ -198,6 +218,8 @@ class MpiPeers final : public Peers {
   int size_ = 1;
   int neighbours_ = 1;
   int processor_sharers_ = 1;
+  int gpu_sharers_ = 1;
+  int gpu_rank_ = 0;
   std::vector<MachineName> machines_;
   std::mutex mutex_;       // of all calls of MPI
   int lost_ = -1;          // a peer

@@ -50,8 +50,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add(
       "--order-of", [&](const std::string& word) { arguments.order_of = word; },
       {"MODE",
-       "For a tensor: its nonzeros in the order of this mode, a name or a number from 0, of which the container must "
-       "have a copy (blco-ingest --orders)",
+       "For a tensor: the nonzeros of each chunk in the order of this mode, a name or a number from 0, of which the "
+       "container must have a copy (blco-ingest --orders)",
        "the natural order"});
   line.add_threads(arguments.threads);
 }

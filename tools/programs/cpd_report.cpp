@@ -232,7 +232,9 @@ void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredC
 
 void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.event("plan", as_json(plan));
-  if (!plan.device_note.empty()) reporter.print("device  {}; computing on the CPU", plan.device_note);
+  if (!plan.device_note.empty()) {
+    reporter.print("device  {}{}", plan.device_note, plan.device_budget_bytes == 0 ? "; computing on the CPU" : "");
+  }
   print_tiers(reporter, plan);
   print_orders(reporter, plan);
   if (!plan.others.empty()) print_other_devices(reporter, plan);

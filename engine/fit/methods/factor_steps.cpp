@@ -24,11 +24,11 @@ void for_each_factor(std::span<const std::uint64_t> shape, std::span<Number> num
 
 }  // namespace
 
-std::vector<double> product_of_grams(Factors& factors, int order, int rank, int left_out) {
+std::vector<double> product_of_grams(Steps& steps, int order, int rank, int left_out) {
   std::vector<double> product(static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank), 1.0);
   for (int mode = 0; mode < order; ++mode) {
     if (mode == left_out) continue;
-    const std::span<const double> gram = factors.gram(mode);
+    const std::span<const double> gram = steps.gram(mode);
     for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
   }
   return product;
@@ -38,11 +38,11 @@ VectorShape vector_of_all_modes(const TensorSummary& tensor) {
   return {.rows = sum_of(tensor.shape), .has_all_modes = true};
 }
 
-void copy_all_to_vector(Factors& factors, int order, int vector) {
+void copy_all_to_vector(Rows& factors, int order, int vector) {
   for (int mode = 0; mode < order; ++mode) factors.copy_to_vector(mode, vector);
 }
 
-void copy_all_from_vector(Factors& factors, int order, int vector) {
+void copy_all_from_vector(Rows& factors, int order, int vector) {
   for (int mode = 0; mode < order; ++mode) factors.copy_from_vector(mode, vector);
 }
 
@@ -50,12 +50,12 @@ std::uint64_t factor_numbers(const TensorSummary& tensor, int rank) {
   return sum_of(tensor.shape) * static_cast<std::uint64_t>(rank);
 }
 
-void load_all_factors(Factors& factors, std::span<const std::uint64_t> shape, std::span<const double> numbers) {
+void load_all_factors(Rows& factors, std::span<const std::uint64_t> shape, std::span<const double> numbers) {
   for_each_factor(shape, numbers,
                   [&](int mode, std::span<const double> factor) { factors.load_factor(mode, 0, factor); });
 }
 
-void store_all_factors(Factors& factors, std::span<const std::uint64_t> shape, std::span<double> numbers) {
+void store_all_factors(Rows& factors, std::span<const std::uint64_t> shape, std::span<double> numbers) {
   for_each_factor(shape, numbers, [&](int mode, std::span<double> factor) { factors.store_factor(mode, 0, factor); });
 }
 

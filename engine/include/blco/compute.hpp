@@ -13,11 +13,11 @@ class Peers;
 
 struct Compute {
   // Empty: a GPU if there is one, else the CPU. "cuda": the thread's current GPU. Else devices that share each pass:
-  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU, then the CPU. The first has the factors, and
-  // updates them; each other works by a thread of its own. A GPU begins with 12 times as many of the chunks as the CPU,
-  // about what their memories deliver, unless shares are given: "cuda:0=20". Of chunks that are read or sent in each
-  // pass, each then takes what it can, unless the job is deterministic. `memory.host_bytes` and `threads` are of all
-  // devices, `memory.device_bytes` of each GPU.
+  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU that can serve, then the CPU. The first has the
+  // factors, and updates them; each other works by a thread of its own. A GPU begins with 12 times as many of the
+  // chunks as the CPU, about what their memories deliver, unless shares are given: "cuda:0=20". Of chunks that are read
+  // or sent in each pass, each then takes what it can, unless the job is deterministic. `memory.host_bytes` and
+  // `threads` are of all devices, `memory.device_bytes` of each GPU.
   std::vector<std::string> devices = {};
   ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.

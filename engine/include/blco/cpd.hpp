@@ -56,7 +56,7 @@ struct ModeRead {
 // Where the chunks stay between passes, and what a pass reads.
 struct CpdPlan {
   std::string device;
-  std::string device_note;  // why no GPU is used although the job looked for one; else empty
+  std::string device_note;  // why no GPU, or not each of "all", is used although the job looked for it; else empty
   // Says that the budget exceeds the machine's memory, or why fewer chunks stay in host memory than the budget allows;
   // else empty.
   std::string memory_note;

@@ -23,8 +23,8 @@ struct TextOptions {
   int index_base = 1;  // smallest coordinate in the text: 0 or 1
   int threads = 0;     // 0: one per processor
   TextFormat format = TextFormat::tns;
-  // The nonzeros in the order of this mode, by its name or number from 0, of which the tensor must have a copy unless the
-  // natural order is its order. Empty: in the natural order.
+  // The nonzeros of each chunk in the order of this mode, by its name or number from 0, of which the tensor must have a
+  // copy unless the natural order is its order. Empty: in the natural order.
   std::string order_of = {};
 };
 

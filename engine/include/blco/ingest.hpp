@@ -149,14 +149,14 @@ struct FewerBins {
   std::uint64_t made = 0;
 };
 
-// What the order of a mode makes of the nonzeros. There the mode's bits lie above all others, so that its rows follow
-// each other; and where some mode has fibers of 3 nonzeros or more in the mean, the bits of the other mode with the
-// longest ones lie below all others. Counts of large tensors are estimates from samples, within some percent.
+// What the order of a mode makes of the nonzeros of each chunk. There the mode's bits lie above all others, so that its
+// rows follow each other; and where some mode has fibers of 3 nonzeros or more in the mean, the bits of the other mode
+// with the longest ones lie below all others. Of large tensors some chunks are counted, spread evenly.
 struct OrderedMode {
   std::uint64_t mode = 0;
   std::optional<std::uint64_t> along;  // the mode that was put lowest for its fibers
   double nonzeros_per_fiber = 0;       // along the mode with the longest fibers, of the others
-  // Distinct rows, added up over all modes, among 65536 nonzeros that follow each other, by the number of nonzeros.
+  // Distinct rows, added up over all modes, among 65536 nonzeros in the middle of a chunk, by the number of nonzeros.
   // Counted for "auto" alone, which makes a copy where they are at most most_rows_per_nonzero.
   double rows_per_nonzero = 0;
   bool has_copy = false;

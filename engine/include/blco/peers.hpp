@@ -40,6 +40,10 @@ class Peers {
   // How many of them may run on the processors of this one, this one included: neighbours() unless a launcher has
   // parted the processors among them.
   virtual int processor_sharers() const { return neighbours(); }
+  // How many of them see the GPUs that this one sees, this one included, and its number among these, from 0: they take
+  // the GPUs in turn. neighbours() unless a launcher has parted the GPUs among them.
+  virtual int gpu_sharers() const { return neighbours(); }
+  virtual int gpu_rank() const { return rank() % gpu_sharers(); }
   // How many of the chunks a process takes, beside the others.
   virtual double share(int /*rank*/) const { return 1; }
   // What messages call a process.

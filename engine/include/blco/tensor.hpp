@@ -21,7 +21,7 @@ struct TensorColumn {
   std::uint64_t streamed_bytes = 0;  // packed, as cached in memory and read by the kernels
 };
 
-// A copy of the nonzeros in the order of a mode.
+// A copy of the nonzeros, those of each chunk in the order of a mode.
 struct OrderedCopy {
   std::uint64_t mode = 0;
   std::optional<std::uint64_t> along;  // the mode whose bits lie below all others, if they do

@@ -26,15 +26,14 @@ struct SaveOptions {
   int threads = 0;                 // 0: one per processor; fewer are used if memory_bytes holds no more
   // As IngestOptions::orders: the copies in the orders of modes are made anew. Nothing: the tensor's are kept.
   std::optional<std::vector<std::string>> orders = {};
-  std::filesystem::path temporary_directory = {};  // for making them, as in IngestOptions
 };
 
 // Writes a tensor in memory, or in another container, as a container with the same chunks, names and labels: the bytes
 // that ingest_coordinates() writes for the arrays of a MemoryTensor, given the same options. Replaces `output` only
-// when the new file is complete. Copies in the orders of modes are sorted as an ingest sorts its entries.
+// when the new file is complete. Copies in the orders of modes are made chunk by chunk.
 // Memory, within memory_bytes: per thread a chunk packed and compressed, the labels, and a tensor in memory itself.
 // Throws Error: invalid_argument (options), out_of_memory (naming the smallest budget that suffices), io, corrupt,
-// cancelled (by `progress`; stage "write", and for new orders "count", "copy", "sort"; nothing is left on disk).
+// cancelled (by `progress`; stage "write", and for new orders "count" and "copy"; nothing is left on disk).
 void save(const Tensor& tensor, const std::filesystem::path& output, const SaveOptions& options = {},
           const ProgressCallback& progress = {});
 

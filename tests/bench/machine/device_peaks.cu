@@ -2,6 +2,9 @@
 // multiply-adds. Every probe stores what it loaded or computed in sum, and the sums are checked.
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/launch.cuh"
@@ -23,6 +26,10 @@ constexpr int steps_of_round = 64;
 // Little of this is still in the cache when it is loaded again.
 constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t max_rounds = std::uint64_t{1} << 24;
+
+constexpr unsigned warp_lanes = 32;
+constexpr unsigned all_lanes = ~0U;
+constexpr unsigned hot_rows = 79;  // of a short mode, such as the hours of three days
 
 using Word = unsigned long long;
 
@@ -88,6 +95,61 @@ __global__ void multiply_add_kernel(std::uint64_t rounds, double* sums) {
   sums[grid_thread()] = static_cast<double>(sum);
 }
 
+// Each warp adds a row of a number for each lane to one of `hot_rows`, which so all add to at once.
+__global__ void add_rows_kernel(std::uint64_t rounds, double* rows) {
+  const std::uint64_t warp = grid_thread() / warp_lanes;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    atomicAdd(rows + (warp + round) % hot_rows * warp_lanes + threadIdx.x % warp_lanes, 1.0);
+  }
+}
+
+// The sum of `rows`, as a whole number.
+__global__ void sum_rows_kernel(const double* rows, Word* sums) {
+  double sum = 0;
+  for (unsigned i = 0; grid_thread() == 0 && i < hot_rows * warp_lanes; ++i) sum += rows[i];
+  sums[grid_thread()] = static_cast<Word>(sum);
+}
+
+// No lane is alone, which the compiler does not know: each round waits for the last.
+__global__ void match_kernel(unsigned values, std::uint64_t rounds, Word* sums) {
+  unsigned value = threadIdx.x % values;
+  Word sum = 0;
+#pragma unroll 8
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const unsigned equal = __match_any_sync(all_lanes, value);
+    sum += static_cast<Word>(__popc(equal));
+    value += equal == 0;
+  }
+  sums[grid_thread()] = sum;
+}
+
+__global__ void ballot_kernel(std::uint64_t rounds, Word* sums) {
+  unsigned value = threadIdx.x % 2;
+  Word sum = 0;
+#pragma unroll 8
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const unsigned odd = __ballot_sync(all_lanes, value != 0);
+    sum += static_cast<Word>(__popc(odd));
+    value += odd == 0;
+  }
+  sums[grid_thread()] = sum;
+}
+
+// All lanes load one word.
+__global__ void broadcast_kernel(std::uint64_t rounds, Word* sums) {
+  __shared__ Word words[shared_rows];
+  if (threadIdx.x < shared_rows) words[threadIdx.x] = word_at(threadIdx.x);
+  __syncthreads();
+  volatile const Word* const from = words;
+  Word sum = 0;
+#pragma unroll 4
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (unsigned row = 0; row < shared_rows; ++row) sum += from[row];
+  }
+  sums[grid_thread()] = sum;
+}
+
 class Prober {
  public:
   Prober(const DeviceLimits& limits, const PeakEffort& effort)
@@ -127,6 +189,37 @@ class Prober {
       launch("multiply-adds", multiply_add_kernel<Float>, shape_, stream_.get(), rounds, sums_.as<double>());
       return sum * threads_;
     });
+  }
+
+  // What a warp does at once, by names that say of what.
+  std::vector<WarpSpeed> warps() {
+    const double warps = static_cast<double>(threads_ / warp_lanes);
+    std::vector<WarpSpeed> speeds;
+    const auto add = [&](std::string name, double of_round, const auto& queue) {
+      speeds.push_back({std::move(name), measure(of_round * warps, queue)});
+    };
+    const DeviceBuffer rows(hot_rows * warp_lanes * sizeof(double), "measuring");
+    add("additions to 79 rows", 1, [&](std::uint64_t rounds) {
+      fill_zero(rows.as<void>(), rows.bytes(), stream_.get());
+      launch("additions", add_rows_kernel, shape_, stream_.get(), rounds, rows.as<double>());
+      launch("sums", sum_rows_kernel, shape_, stream_.get(), rows.as<const double>(), sums_.as<Word>());
+      return rounds * threads_;
+    });
+    for (const unsigned values : {1U, 8U, 32U}) {
+      add("matches of " + std::to_string(values), 1, [&](std::uint64_t rounds) {
+        launch("matches", match_kernel, shape_, stream_.get(), values, rounds, sums_.as<Word>());
+        return rounds * threads_ * (warp_lanes / values);
+      });
+    }
+    add("ballots", 1, [&](std::uint64_t rounds) {
+      launch("ballots", ballot_kernel, shape_, stream_.get(), rounds, sums_.as<Word>());
+      return rounds * threads_ * (warp_lanes / 2);
+    });
+    add("broadcast loads", shared_rows, [&](std::uint64_t rounds) {
+      launch("broadcast loads", broadcast_kernel, shape_, stream_.get(), rounds, sums_.as<Word>());
+      return sum_of_words(shared_rows) * threads_ * rounds;
+    });
+    return speeds;
   }
 
  private:
@@ -192,6 +285,7 @@ DevicePeaks measure_device_peaks(const PeakEffort& effort) {
   peaks.memory_bytes_per_second = prober.load(from, words);
   peaks.f64_flops_per_second = prober.multiply_add<double>();
   peaks.f32_flops_per_second = prober.multiply_add<float>();
+  peaks.warps = prober.warps();
   return peaks;
 }
 

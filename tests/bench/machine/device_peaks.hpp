@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tests/bench/machine/machine_peaks.hpp"
+#include "tests/bench/machine/roofline.hpp"
 
 namespace blco {
 
@@ -34,6 +36,7 @@ struct DevicePeaks {
   // A fused multiply-add counts as two. Tensor cores are not used, since MTTKRP has no use for them.
   double f64_flops_per_second = 0;
   double f32_flops_per_second = 0;
+  std::vector<WarpSpeed> warps;
 };
 
 // Measures the current device. Throws Error: not_built, cuda (also if a sum of what was loaded is wrong),

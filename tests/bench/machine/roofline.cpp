@@ -65,6 +65,7 @@ Roofline measure_device(const DeviceLimits& limits, const PeakEffort& effort) {
       {"device memory", peaks.memory_bytes, peaks.memory_bytes_per_second},
   };
   roofline.peaks = {{"f64", peaks.f64_flops_per_second}, {"f32", peaks.f32_flops_per_second}};
+  roofline.warps = peaks.warps;
   return roofline;
 }
 

@@ -37,6 +37,13 @@ struct RooflinePeak {
   double flops_per_second = 0;
 };
 
+// What a GPU's warps do at once, of all lanes: atomic additions of f64 to rows that all add to, matches of so many
+// values (MATCH.ANY), ballots, loads of one word of shared memory by all lanes.
+struct WarpSpeed {
+  std::string name;
+  double per_second = 0;
+};
+
 // What binds a point: a level or a peak, and the share of the point's time that this takes at the measured speed.
 struct RooflineLimit {
   std::string name;
@@ -48,6 +55,7 @@ struct Roofline {
   int threads = 0;                    // on the CPU; 0 on a GPU
   std::vector<RooflineLevel> levels;  // the fastest kind of memory first
   std::vector<RooflinePeak> peaks;
+  std::vector<WarpSpeed> warps;  // of a GPU
 
   // The last of the levels that is fast enough for the point: its bytes come on average from no farther away. nullptr:
   // none is.

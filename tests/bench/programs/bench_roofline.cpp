@@ -29,6 +29,8 @@ void print_roofline(const Roofline& roofline, std::span<const RooflinePoint> poi
   for (const RooflinePeak& peak : roofline.peaks) {
     fmt::print("{:<14} {:>10.1f}\n", peak.name, peak.flops_per_second / 1e9);
   }
+  if (!roofline.warps.empty()) fmt::print("\n{:<20} {:>10}\n", "warps, each at once", "G/s");
+  for (const WarpSpeed& of : roofline.warps) fmt::print("{:<20} {:>10.2f}\n", of.name, of.per_second / 1e9);
   if (points.empty()) return;
   fmt::print("\n{:<15} {:>4} {:>10} {:>10} {:>10} {:>8} {:>7}  {}\n", "format", "mode", "flop/byte", "GFLOP/s", "GB/s",
              "limit", "of it", "as fast as");
@@ -50,6 +52,8 @@ cli::Json roofline_json(const Roofline& roofline, std::span<const RooflinePoint>
   for (const RooflinePeak& peak : roofline.peaks) {
     peaks.push_back({{"name", peak.name}, {"flops_per_second", peak.flops_per_second}});
   }
+  cli::Json warps = cli::Json::array();
+  for (const WarpSpeed& of : roofline.warps) warps.push_back({{"name", of.name}, {"per_second", of.per_second}});
   cli::Json points = cli::Json::array();
   for (const RooflinePoint& point : of_points) {
     const RooflineLimit limit = roofline.limit_share(point);
@@ -64,6 +68,7 @@ cli::Json roofline_json(const Roofline& roofline, std::span<const RooflinePoint>
           {"threads", roofline.threads},
           {"levels", levels},
           {"peaks", peaks},
+          {"warps", warps},
           {"points", points}};
 }
 

@@ -22,6 +22,10 @@ std::uint64_t sum(const std::vector<std::uint64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
 }
 
+PackedMemory::Allocate from(RecordingBackend& backend) {
+  return [&backend](std::uint64_t bytes) { return backend.allocate_host(bytes); };
+}
+
 void expect_apart(const PackedMemory& memory, const std::vector<std::uint64_t>& sizes) {
   std::vector<std::span<std::byte>> places;
   for (std::uint64_t c = 0; c < sizes.size(); ++c) {
@@ -52,7 +56,7 @@ TEST(PackedMemory, LaysChunksOutInBuffersOfNoMoreThanTheyTake) {
     RecordingBackend backend;
     const std::uint64_t bytes_before = backend.host_bytes_left;
 
-    const PackedMemory memory(backend, sizes, slab_bytes);
+    const PackedMemory memory(from(backend), sizes, slab_bytes);
 
     EXPECT_LE(backend.buffers, most_buffers);
     EXPECT_EQ(bytes_before - backend.host_bytes_left, sum(sizes));
@@ -69,7 +73,7 @@ TEST(PackedMemory, GivesWhatThereIsToChunksAllOverThePass) {
     RecordingBackend backend;
     backend.host_bytes_left = there;
 
-    const PackedMemory memory(backend, sizes, 8192);
+    const PackedMemory memory(from(backend), sizes, 8192);
 
     const std::vector<std::uint64_t> found = with_memory(memory, 40);
     std::uint64_t used = 0;
@@ -88,7 +92,7 @@ TEST(PackedMemory, TakesSmallerBuffersWhereThereAreNoLargeOnes) {
   RecordingBackend backend;
   backend.max_buffer_bytes = 5000;
 
-  const PackedMemory memory(backend, sizes, std::uint64_t{1} << 20);
+  const PackedMemory memory(from(backend), sizes, std::uint64_t{1} << 20);
 
   EXPECT_EQ(memory.shortage(), "");
   EXPECT_THAT(with_memory(memory, 40), testing::SizeIs(30));
@@ -99,8 +103,8 @@ TEST(PackedMemory, NeedsNoneAtAll) {
   RecordingBackend backend;
   backend.host_bytes_left = 511;
 
-  const PackedMemory none(backend, chunk_sizes(), 8192);
-  const PackedMemory unasked(backend, std::vector<std::uint64_t>(5), 8192);
+  const PackedMemory none(from(backend), chunk_sizes(), 8192);
+  const PackedMemory unasked(from(backend), std::vector<std::uint64_t>(5), 8192);
 
   EXPECT_THAT(with_memory(none, 40), testing::IsEmpty());
   EXPECT_EQ(none.shortage(), "no more to pin");

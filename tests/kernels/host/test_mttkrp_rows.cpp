@@ -63,11 +63,11 @@ RowMatrix<T, Padded> random_factor(int rank, std::mt19937_64& random) {
 }
 
 template <class Task>
-struct Rows : ::testing::Test {};
+struct MttkrpRows : ::testing::Test {};
 using Tasks = ::testing::Types<RowsTask<double>, RowsTask<float>, RowsTask<double, float>>;
-TYPED_TEST_SUITE(Rows, Tasks);
+TYPED_TEST_SUITE(MttkrpRows, Tasks);
 
-TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndArranged) {
+TYPED_TEST(MttkrpRows, OfLinesAreTheSameWithPrefetchesAndArranged) {
   using Sum = typename TypeParam::SumType;
   using Factor = typename TypeParam::FactorType;
   std::mt19937_64 random(1);

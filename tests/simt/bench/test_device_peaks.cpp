@@ -41,6 +41,8 @@ TEST_P(DevicePeaksTest, MeasuresEveryLevelAndPrecision) {
     EXPECT_GT(speed, 0);
     EXPECT_TRUE(std::isfinite(speed));
   }
+  EXPECT_EQ(peaks.warps.size(), 6U);
+  for (const WarpSpeed& of : peaks.warps) EXPECT_TRUE(of.per_second > 0 && std::isfinite(of.per_second)) << of.name;
   EXPECT_EQ(simt::counters().live_allocations, 0U);
 }
 

@@ -45,6 +45,10 @@ while [ "$1" != -o ]; do shift; done
 echo some bytes >"$2"
 echo "$2 (38,500,000 nonzeros, 1.0 MiB)"
 END
+fake pack/blco-cpd <<'END'
+echo "blco-cpd $*" | sed "s|$TMPDIR[^ ]*/||g" >>"$PRETEND/calls"
+echo 'sweep   1  fit 0.5  change +5.0e-01  0.25 s'
+END
 fake pack/blco-bench <<'END'
 echo "blco-bench $*" | sed "s|$TMPDIR[^ ]*/||g" >>"$PRETEND/calls"
 [[ $* != *roofline* ]] || { echo 'level GB/s'; exit; }
@@ -59,8 +63,14 @@ TABLE
 [[ $* != *all* ]] || echo 'memory    hierarchical mean                1000.0'
 [[ $* != *share* ]] || echo 'streamed  auto         mean                2700.0'
 END
+# Of an older driver.
 fake tools/nvidia-smi <<'END'
-echo '580.1, 9.9, 80000 MiB, 1980 MHz, 2619 MHz, 5, 16'
+case "$*" in
+  *event_reasons*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2 ;;
+  *=compute_cap\ *) echo 9.9 ;;
+  *-lms*) while [ -e "$PRETEND" ]; do printf '1980, 650.4, 0x0000000000000004\n210, 70.0, 0x0000000000000001\n'; sleep 0.1; done ;;
+  *) echo '580.1, 9.9, 80000 MiB, 1980 MHz, 2619 MHz, 5, 16' ;;
+esac
 END
 # The first pass of 38.5 million nonzeros launches 37 chunks one by one.
 fake tools/ncu <<'END'
@@ -91,6 +101,7 @@ fake pack/cuda12/blco-gen <<'END'
 [[ $* != *words* ]] || { echo 'blco-gen: no space left' >&2; exit 3; }
 exec "$(dirname "$0")/../blco-gen" "$@"
 END
+cp pack/blco-cpd pack/cuda12
 fake pack/cuda12/blco-bench <<'END'
 [[ $* != *wide-deep* ]] || kill -SEGV $$
 [[ $* != *f32* ]] || { echo 'blco-bench: an illegal address' >&2; exit 6; }
@@ -100,7 +111,8 @@ END
 # Times, the day and the disk differ from run to run.
 show() {
   sed -E 's/in [0-9]+ s\./in T s./; s/20[0-9-]{8}/DATE/; s/from [^ ]+ at .*/from DISK at SPEED./; s/file of [0-9]+/file of N/' "$1" |
-    sed -E '/^## Steps/,/^All/ s/^(\| [^|]*\| [0-9]+ \|) [0-9]+ /\1 T /'
+    sed -E '/^## Steps/,/^All/ s/^(\| [^|]*\| [0-9]+ \|) [0-9]+ \|[^|]*\|[^|]*\|[^|]*\|/\1 T | MHz | W | WHY |/' |
+    sed -E 's/[0-9]+ ms \|$/N ms |/'
 }
 run_check() {
   local code=0
@@ -121,13 +133,16 @@ cat calls
 echo '# with programs for a driver of CUDA 12: a test that fails, one that hangs, steps that fail and crash'
 rm all_is_well
 touch old_driver
+echo '80-real;100;90-virtual' >pack/architectures
 run_check --run pack --results out/ --full
 show out/RESULTS.md | sed '/^## Tables/,$d'
 [ "$sum" -lt 600 ] && echo 'the sum is under ten minutes'
+grep -q '| 210 to 1980 | 650 | 0x4 |' out/RESULTS.md && echo 'clock, power and what lowers the clock'
 tar -tzf out/logs.tar.gz | grep -E 'tests|A-usual' | LC_ALL=C sort
 
 echo '# killed midway'
 rm old_driver
+echo '80-real;90-real' >pack/architectures
 touch all_is_well killed_midway
 { run_check --run pack --results cut.md | head -n 1; } 2>/dev/null
 rm -r tmp/*
@@ -140,11 +155,31 @@ run_check --run pack --results none.md
 cat log
 ls none.md 2>&1
 
-echo '# an older C library, no pack, and wrong use'
+echo '# an older C library, a broken pack, none, and wrong use'
 echo 2.31 >glibc
 run_check --run pack --results none.md
-cat log
+cat log none.md
+head -c 100 pack.tar.gz >broken.tar.gz
+run_check --run broken.tar.gz --results broken/
+cat broken/RESULTS.md
+rm none.md
 run_check --run empty --results none.md
 cat log
 "$check" --run 2>&1 | head -n 1
 "$check" --built empty 2>&1 | head -n 1
+
+echo '# what a pack is compiled for, and kernels that spill'
+for name in known_architectures spilling_kernels; do
+  eval "$(sed -n "/^$name() {/,/^}/p" "$(dirname "$check")/gpu_pack.sh")"
+done
+fake tools/nvcc <<'END'
+printf 'sm_%s\n' 80 90 100 $MORE
+END
+known_architectures tools/nvcc
+MORE='103 120' known_architectures tools/nvcc
+spilling_kernels <<'END'
+ptxas info    : Compiling entry function 'mttkrp_one' for 'sm_90'
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Compiling entry function 'mttkrp_two' for 'sm_90'
+    8 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+END

@@ -1,7 +1,6 @@
-// Factor matrices, and the steps over their rows: what methods know of the devices that hold them.
+// What a device does to the rows that it holds: the steps of the methods.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,44 +44,10 @@ struct RowUpdate {
   double inner = 0;  // <MTTKRP output, new rows before normalisation> = <X, model>
 };
 
-// A matrix of f64 that a method keeps beside the factors, for the rows of one mode at a time, from its first row on, or
-// of all modes, one after the other.
-struct VectorShape {
-  std::uint64_t rows = 0;
-  bool has_all_modes = false;
-};
-
-// N factor matrices of R columns, and one output, or one per mode with BackendConfig::all_outputs. Calls come from one
-// thread. Rows are indexed by the container's coordinates. Denormal numbers of the precision may count as zero.
-class Factors {
+// Calls come from one thread, the same as of Rows and Passes.
+class Steps {
  public:
-  virtual ~Factors() = default;
-
-  // Sets rows from `first_row` on, row-major with R columns; f64 whatever the precision inside.
-  virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
-  // Reads the same rows back, in f64.
-  virtual void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
-  // Same for scattered rows: `rows` lists their numbers, each once, and `values` holds the rows in that order. Takes
-  // one call per row unless a backend does better.
-  virtual void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
-    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
-    for (std::size_t i = 0; i < rows.size(); ++i) load_factor(mode, rows[i], values.subspan(i * rank, rank));
-  }
-  virtual void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
-    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
-    for (std::size_t i = 0; i < rows.size(); ++i) store_factor(mode, rows[i], values.subspan(i * rank, rank));
-  }
-  // Equal numbers: the rows have not been changed in between.
-  virtual std::uint64_t version(int mode) const = 0;
-  // Duals of a mode of BackendConfig::dual_modes, zero at first: as load_factor and store_factor.
-  virtual void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
-  virtual void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
-
-  // Reads rows of the finished output of `mode` from `first_row` on, row-major with R columns, after a pass that filled
-  // it. Not after update_rows, which may overwrite it.
-  virtual void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
-  // Replaces the same rows: what other workers have added up is in them.
-  virtual void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  virtual ~Steps() = default;
 
   // factor_n = the solution of `problem` for output_n; then normalises its columns by their 2-norm (a zero column
   // stays) where the constraint allows it, and updates its Gram. The order of sums depends on neither threads nor
@@ -109,15 +74,6 @@ class Factors {
   virtual void apr_free_zeros(int mode, const AprStep& step) = 0;
   // B = B * Phi, entry by entry.
   virtual void apr_multiply(int mode, const AprStep& step) = 0;
-
-  // Vectors that a method keeps beside the factors: BackendConfig::vectors. Zero at first.
-  virtual void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
-  virtual void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
-  // The whole vector, into one of the same shape.
-  virtual void copy_vector(int from, int to) = 0;
-  // The rows of a mode, from its factor or into it.
-  virtual void copy_to_vector(int mode, int vector) = 0;
-  virtual void copy_from_vector(int mode, int vector) = 0;
 
   // Conjugate gradients after passes that filled the output of `mode`; see CgStep. Vector 0 has a, vector 1 the
   // residual b - H a, and the factor the direction, so that a pass can multiply it. Outputs stay as they are.

@@ -1,0 +1,64 @@
+// The numbers that a device holds: rows of the factors, of the outputs, and of what methods keep beside them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace blco {
+
+// A matrix of f64 that a method keeps beside the factors, for the rows of one mode at a time, from its first row on, or
+// of all modes, one after the other.
+struct VectorShape {
+  std::uint64_t rows = 0;
+  bool has_all_modes = false;
+};
+
+// N factor matrices of R columns, and one output, or one per mode with BackendConfig::all_outputs. Calls come from one
+// thread. Rows are indexed by the container's coordinates. Denormal numbers of the precision may count as zero.
+class Rows {
+ public:
+  virtual ~Rows() = default;
+
+  // Sets rows from `first_row` on, row-major with R columns; f64 whatever the precision inside.
+  virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  // Reads the same rows back, in f64.
+  virtual void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // Same for scattered rows: `rows` lists their numbers, each once, and `values` holds the rows in that order. Takes
+  // one call per row unless a backend does better.
+  virtual void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
+    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
+    for (std::size_t i = 0; i < rows.size(); ++i) load_factor(mode, rows[i], values.subspan(i * rank, rank));
+  }
+  virtual void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
+    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
+    for (std::size_t i = 0; i < rows.size(); ++i) store_factor(mode, rows[i], values.subspan(i * rank, rank));
+  }
+  // Equal numbers: the rows have not been changed in between.
+  virtual std::uint64_t version(int mode) const = 0;
+  // Duals of a mode of BackendConfig::dual_modes, zero at first: as load_factor and store_factor.
+  virtual void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  virtual void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+
+  // Reads rows of the finished output of `mode` from `first_row` on, row-major with R columns, after a pass that filled
+  // it. Not after update_rows, which may overwrite it.
+  virtual void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // Replaces the same rows: what other workers have added up is in them.
+  virtual void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+
+  // Vectors that a method keeps beside the factors: BackendConfig::vectors. Zero at first.
+  virtual void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  virtual void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // The whole vector, into one of the same shape.
+  virtual void copy_vector(int from, int to) = 0;
+  // The rows of a mode, from its factor or into it.
+  virtual void copy_to_vector(int mode, int vector) = 0;
+  virtual void copy_from_vector(int mode, int vector) = 0;
+
+  // Returns all rows, I_n x R, in new memory; first frees the output, at the end the backend's matrix. No passes may
+  // follow.
+  virtual std::vector<double> take_factor(int mode) = 0;
+};
+
+}  // namespace blco
