@@ -55,7 +55,7 @@ show "$bin/blco-ingest" "$work/events.tns.zst" -o "$work/events.blco" --shape $s
 show "$bin/blco-info" "$work/events.blco"
 
 # Unpacked, index and value of ten million nonzeros take 160 MB; with 24 MiB, most chunks are read in every pass.
-show "$bin/blco-cpd" "$work/events.blco" --rank 16 --sweeps 10 --tolerance 0 --memory 24MiB \
+show "$bin/blco-cpd" "$work/events.blco" --rank 16 --sweeps 10 --tolerance 0 --momentum off --memory 24MiB \
   -o "$work/events-model.h5"
 show "$bin/blco-info" "$work/events-model.h5"
 

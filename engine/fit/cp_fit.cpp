@@ -141,7 +141,7 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
   options.seed = model.seed;
   options.ridge = model.ridge;
   options.compute.precision = model.precision;
-  if (is_with_momentum(reader.header())) options.momentum = true;
+  options.momentum = is_with_momentum(reader.header());
   return options;
 }
 

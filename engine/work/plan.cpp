@@ -203,7 +203,7 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   }
   std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
   // At most half of the rest: their rows would cross the link more often than those of a chunk.
-  const std::size_t wanted = needs.backend.vectors.size();
+  const std::size_t wanted = needs.kind->slabs() == 1 ? needs.backend.vectors.size() : 0;
   while (plan.device_vectors < wanted) {
     ++plan.device_vectors;
     if (device_bytes(needs, plan) <= plan.device_minimum_bytes + room / 2) continue;

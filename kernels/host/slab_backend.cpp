@@ -22,12 +22,13 @@ BackendConfig host_config(const BackendConfig& config) {
 }
 
 // What the device has of `config`: up to `columns` of its columns at a time. Only MTTKRPs can be made so, for no
-// column of theirs needs another: no loss passes, vectors or Kronecker products.
+// column of theirs needs another: no loss passes or Kronecker products. Vectors are the host's.
 BackendConfig slab_config(const BackendConfig& config, int columns) {
   BackendConfig device = config;
   device.rank = columns;
   device.keep_previous = false;
   device.dual_modes = 0;
+  device.vectors.clear();
   return device;
 }
 

@@ -124,7 +124,7 @@ def check(commands, folder, name, container, mttkrp, shape, norm_squared, rank):
     factors, weights, fits, condition = als(mttkrp, shape, initial, norm_squared)
     factors, weights = arrange(factors, weights)
     tolerance = max(1e-10, 1e-14 * condition)
-    fixed = ["--rank", rank, "--init", folder / "init.h5", "--sweeps", SWEEPS, "--tolerance", 0]
+    fixed = ["--rank", rank, "--init", folder / "init.h5", "--sweeps", SWEEPS, "--tolerance", 0, "--momentum", "off"]
     budgets = {"in core": [], "out of core": ["--memory", commands.min_budget(container, *fixed)]}
     failures = 0
     for place, budget in budgets.items():

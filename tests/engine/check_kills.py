@@ -16,6 +16,7 @@ from blco_commands import Commands
 from method_jobs import METHOD_JOBS, fit_arguments, make_method_tensors
 
 INGEST_KILLS, FIT_KILLS, MOST_FIT_KILLS = 20, 4, 80
+KILLS_WITH_MOMENTUM = 20
 BUDGET = "24MiB"
 CHUNK = 50000
 RANK, SWEEPS = 6, 12
@@ -94,6 +95,7 @@ def check_fit(commands, draw, tensors, work, name):
         sys.exit(f"{name}: resumed after its last sweep, the fit gives another model")
     model.unlink()
     checkpoint.unlink()
+    enough = KILLS_WITH_MOMENTUM if name == "als" else FIT_KILLS
     least = ["--memory", commands.min_budget(*fit_arguments(name, tensors, RANK, SWEEPS))]
 
     seen = {"before the first checkpoint": 0, "under way": 0, "half a file": 0, "after the end": 0}
@@ -112,7 +114,7 @@ def check_fit(commands, draw, tensors, work, name):
             seen["under way"] += 1
             information, _ = commands.run("blco-info", checkpoint)
             sweeps = int(re.search(r"^sweeps +(\d+)", information, re.MULTILINE).group(1))
-            if seen["under way"] >= FIT_KILLS and sweeps >= LATE:
+            if seen["under way"] >= enough and sweeps >= LATE:
                 break
         else:
             seen["before the first checkpoint"] += 1

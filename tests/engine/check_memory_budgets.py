@@ -16,7 +16,7 @@ CASES = {
     "two starts": ("900000x700000x500000", ["--rank", 8, "--starts", 2]),
     "leading vectors": ("900000x700000x500000", ["--rank", 8, "--start", "nvecs"]),
     "a high rank": ("60x50x40", ["--rank", 1500]),
-    "momentum": ("900000x700000x500000", ["--rank", 8, "--momentum", "on"]),
+    "without momentum": ("900000x700000x500000", ["--rank", 8, "--momentum", "off"]),
     "one thread": ("900000x700000x500000", ["--rank", 8, "--threads", 1]),
     "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),
     "orders of modes": ("900000x700000x500000 --orders all", ["--rank", 16]),

@@ -210,7 +210,8 @@ def checks(bench):
     path = bench.start(start)
     for name, (options, kinds, ridge) in CASES.items():
         factors, weights, fits = als(tensor, start, kinds, ridge)
-        model = bench.everywhere(name, tensor, *options, "--init", path, "--sweeps", SWEEPS, "--tolerance", 0)
+        model = bench.everywhere(name, tensor, *options, "--init", path, "--sweeps", SWEEPS, "--tolerance", 0,
+                                 "--momentum", "off")
         bench.near(f"{name}, fits", model.history, fits, 1e-11)
         compare_models(bench, name, model, factors, weights, 1e-9)
         for mode, kind in enumerate(kinds):

@@ -44,7 +44,7 @@ def main():
         container = folder / "tensor.blco"
         commands.run("blco-gen", "--shape", SHAPE, "--nnz", nnz, "--skew", 2, "--noise", 1, "--chunk-nnz", CHUNK_NNZ,
                      "--compression", "none", "-o", container)
-        fixed = [container, "--rank", 4, "--sweeps", SWEEPS, "--tolerance", 0, "--threads", 1]
+        fixed = [container, "--rank", 4, "--sweeps", SWEEPS, "--tolerance", 0, "--threads", 1, "--momentum", "off"]
         _, ample = commands.run("blco-cpd", *fixed, "-o", folder / "ample.h5")
         output, peak = commands.run("blco-cpd", *fixed, "--memory", budget, "-o", folder / "small.h5")
 

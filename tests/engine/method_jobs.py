@@ -6,9 +6,9 @@ import random
 
 # Name: the tensor and the options. All but the first two keep a state in a checkpoint, beside the factors.
 METHOD_JOBS = {
+    "als, plain": ("counts.blco", ["--momentum", "off"]),
+    "als, nonnegative": ("counts.blco", ["--nonnegative", "--momentum", "off"]),
     "als": ("counts.blco", []),
-    "als, nonnegative": ("counts.blco", ["--nonnegative"]),
-    "als, momentum": ("counts.blco", ["--momentum", "on"]),
     "als, simplex and box": ("counts.blco", ["--simplex", "1", "--box", "0:2:2"]),
     "apr": ("counts.blco", ["--method", "apr", "--inner", "3"]),
     "gcp, L-BFGS": ("counts.blco", ["--method", "gcp", "--loss", "poisson", "--evaluations", "4"]),

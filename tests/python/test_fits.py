@@ -60,7 +60,7 @@ METHODS = [
     ({"simplex": "mode1", "box": (0, 2, [0])}, ["--simplex", "mode1", "--box", "0:2:0"]),
     ({"ridge": 0.1, "start": "normal", "seed": 5}, ["--ridge", "0.1", "--start", "normal", "--seed", "5"]),
     ({"start": "nvecs"}, ["--start", "nvecs"]),
-    ({"momentum": True}, ["--momentum", "on"]),
+    ({"momentum": False}, ["--momentum", "off"]),
     ({"method": "apr", "inner": 3, "kappa": 0.1}, ["--method", "apr", "--inner", "3", "--kappa", "0.1"]),
     ({"method": "gcp", "loss": "poisson", "nonnegative": True, "evaluations": 7},
      ["--method", "gcp", "--loss", "poisson", "--nonnegative", "--evaluations", "7"]),

@@ -363,8 +363,40 @@ TEST_P(CudaSlabs, GiveTheModelOfTheCpu) {
   }
 }
 
-// A pass goes through the chunks once per slab. Before it the slabs of the other modes' factors go to the device; of the first
-// one, which the pass before has left there, only that of the mode that has changed since.
+// Momentum, which begins after a slow sweep, and the weights of modes that are normalised beside others that are not.
+TEST_P(CudaSlabs, LeaveWhatAMethodKeepsBesideTheFactorsOnTheHost) {
+  CpdOptions before = narrow({"cpu"});
+  before.max_sweeps = 12;
+  const CpdModel slow = fit_cpd(*long_, before);
+  const RowConstraint box{.set = RowSet::box, .lower = 0, .upper = 2};
+  for (const AlsMethod& method : {AlsMethod{}, AlsMethod{{box, {}, {}}}}) {
+    const bool is_free = method.constraints.empty();
+    SCOPED_TRACE(is_free ? "momentum" : "weights");
+    CpdOptions cpu = narrow({"cpu"});
+    CpdOptions gpu = narrow({"cuda"});
+    for (CpdOptions* options : {&cpu, &gpu}) {
+      options->method = method;
+      options->max_sweeps = is_free ? 5 : 3;
+      if (is_free) options->initial = &slow;
+    }
+    CpdPlan plan;
+    gpu.on_plan = [&](const CpdPlan& made) { plan = made; };
+
+    const CpdModel expected = fit_cpd(*long_, cpu);
+    simt::reset();
+    simt::set_device(device());
+    const CpdModel actual = fit_cpd(*long_, gpu);
+
+    EXPECT_GT(plan.column_slabs, 1);
+    EXPECT_LE(simt::counters().max_bytes, plan.device_planned_bytes);
+    EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-10), expected.fit_history));
+    cpu.momentum = false;
+    EXPECT_EQ(fit_cpd(*long_, cpu).fit_history == expected.fit_history, !is_free);
+  }
+}
+
+// A pass goes through the chunks once per slab. Before it the slabs of the other modes' factors go to the device; of
+// the first one, which the pass before has left there, only that of the mode that has changed since.
 TEST_P(CudaSlabs, MoveWhatThePlanCounts) {
   SKIP_ON_HARDWARE();
   CpdPlan plan;

@@ -29,7 +29,7 @@ blco-tucker tensor.blco --ranks 3 --sweeps 1 -o tucker.h5
 """
 
 FITS = [f"--rank 8 {options}" for options in (
-    "--method als", "--momentum on", "--nonnegative", "--method apr", "--method gcp --loss poisson",
+    "--method als", "--momentum off", "--nonnegative", "--method apr", "--method gcp --loss poisson",
     "--method complete --ridge 1",
     "--method gcp --loss gaussian --precision f32", "--start nvecs", "--starts 2", "--deterministic",
     "--method complete --ridge 1 --validate tensor.blco")] + ["--rank 4 --init model.h5"]

@@ -61,8 +61,8 @@ refused-model  blco-cpd large/t.blco --rank 4 --memory 1M -o @/m.h5
 
 large-als      blco-cpd large/t.blco --rank 16 --sweeps 6 -o @/m.h5
 large-least    blco-cpd large/t.blco --rank 16 --sweeps 3 --memory LEAST -o @/m.h5
-large-mixture  blco-cpd large/t.blco --rank 16 --sweeps 6 --memory 13MiB -o @/m.h5
-large-packed   blco-cpd large/t.blco --rank 16 --sweeps 6 --memory 18MiB -o @/m.h5 --json
+large-mixture  blco-cpd large/t.blco --rank 16 --sweeps 6 --momentum off --memory 13MiB -o @/m.h5
+large-packed   blco-cpd large/t.blco --rank 16 --sweeps 6 --momentum off --memory 18MiB -o @/m.h5 --json
 large-f32      blco-cpd large/t.blco --rank 16 --sweeps 6 --precision f32 -o @/m.h5
 large-two      blco-cpd large/t.blco --rank 9 --sweeps 4 --deterministic --threads 2 --memory LEAST -o @/m.h5 --json
 large-adam     blco-cpd large/t.blco --rank 7 --sweeps 2 --method gcp --loss huber:0.5 -o @/m.h5

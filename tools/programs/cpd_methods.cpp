@@ -158,9 +158,10 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
 void add_momentum(CommandLine& line, CpdOptions& cpd) {
   line.add_choice<std::optional<bool>>(
       "--momentum", cpd.momentum, {{"on", true}, {"off", false}},
-      "With --method als: start each sweep but the first six ahead of the model, on the line from the one before, and "
-      "undo a sweep that ends with a worse model (restart). Takes fewer sweeps, and one more copy of the factors; with "
-      "no other constraint than --nonnegative. Without it, off, or with --resume as that checkpoint has it");
+      "With --method als: once sweeps have slowed down, start each ahead of the model, on the line from the one before, "
+      "and undo a sweep that ends with a worse model (restart). Takes fewer sweeps, and one more copy of the factors; "
+      "with no other constraint than --nonnegative. Without it, on where it goes, or with --resume as that checkpoint "
+      "has it");
 }
 
 }  // namespace

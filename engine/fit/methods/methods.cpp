@@ -50,7 +50,7 @@ double tolerance_of(const CpdOptions& options) {
   return options.tolerance.value_or(traits_of(options.method).usual_tolerance);
 }
 
-bool has_momentum(const CpdOptions& options) { return options.momentum.value_or(false); }
+bool has_momentum(const CpdOptions& options) { return options.momentum.value_or(takes_momentum(options.method)); }
 
 const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
   static const std::vector<RowConstraint> none;

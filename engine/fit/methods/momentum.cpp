@@ -11,10 +11,13 @@
 namespace blco {
 namespace {
 
-constexpr int plain_sweeps = 6;
+constexpr std::size_t fewest_plain_sweeps =
+    3;  // of the second one what is minimised may rise: columns become normalised
+constexpr double share_of_slow_sweeps = 0.02;
 constexpr double largest_step = 0.95;
 constexpr double sweeps_of_half_a_step = 3;
-constexpr std::size_t small_changes = 3;       // in a row end a fit
+constexpr double sweeps_of_short_steps = 3;
+constexpr double share_after_restart = 0.1;    // of the tolerance, for short steps
 constexpr double sweeps_to_settle = 5;         // after a restart
 constexpr std::size_t sweeps_of_no_gain = 10;  // that end a fit together, whatever restarts are among them
 
@@ -49,7 +52,7 @@ void Momentum::add_needs(const TensorSummary& tensor, const CpdOptions& options,
 }
 
 void Momentum::run_step(SweepReport& report) {
-  const bool is_ahead = report.sweep > plain_sweeps && sweeps_ > 0;
+  const bool is_ahead = sweeps_ > 0;
   const double step = std::min(largest_step, sweeps_ / (sweeps_ + sweeps_of_half_a_step));
   if (is_ahead) {
     go_ahead(step);
@@ -66,10 +69,14 @@ void Momentum::run_step(SweepReport& report) {
     sweeps_ = 0;
     return;
   }
+  const double gain = minimised_ - minimised;
+  const double whole_gain = context_.sum_of_squares() - minimised;
+  const bool is_slow =
+      report.sweep >= static_cast<int>(fewest_plain_sweeps) && gain <= share_of_slow_sweeps * whole_gain;
+  if (is_ahead || is_slow) ++sweeps_;
   minimised_ = minimised;
   objective_ = report.objective;
   fit_ = report.fit;
-  ++sweeps_;
 }
 
 // The vector has the model from here on, until the end of the step.
@@ -149,8 +156,8 @@ void Momentum::undo_step() {
   return_to_model();
 }
 
-// Just after a restart steps are short, so that changes are small, and then grow. Near the end rounding alone may lead
-// to restarts. A model file without this state does not say where these were.
+// A restart leaves the fit as it is, and changes of the short steps after it may be small and grow again. Near the end
+// rounding alone may lead to restarts. A model file without this state does not say how long ago the last one was.
 bool Momentum::has_converged(const CpdModel& so_far, const SweepReport* report) const {
   const std::vector<double>& fits = so_far.fit_history;
   const std::size_t sweeps = fits.size();
@@ -158,14 +165,17 @@ bool Momentum::has_converged(const CpdModel& so_far, const SweepReport* report) 
   if (sweeps > sweeps_of_no_gain && std::abs(fits.back() - fits[sweeps - 1 - sweeps_of_no_gain]) < tolerance) {
     return true;
   }
-  const bool knows_restarts = report != nullptr || is_restored_;
-  if (knows_restarts && sweeps_ < std::min(sweeps_to_settle, static_cast<double>(sweeps))) return false;
-  if (sweeps <= small_changes) return false;
   const auto change = [&](std::size_t sweep) { return std::abs(fits[sweep] - fits[sweep - 1]); };
-  for (std::size_t sweep = sweeps - small_changes; sweep < sweeps; ++sweep) {
-    if (!(change(sweep) < tolerance)) return false;
-  }
-  return change(sweeps - 1) <= change(sweeps - 2);
+  if (sweeps < 2 || !(change(sweeps - 1) < tolerance)) return false;
+  if (sweeps <= fewest_plain_sweeps) return true;
+  const bool is_undone = sweeps_ == 0 && change(sweeps - 1) == 0;
+  const bool has_restarted =
+      is_undone || std::adjacent_find(fits.begin() + fewest_plain_sweeps - 1, fits.end() - 1) != fits.end() - 1;
+  const double enough = has_restarted ? share_after_restart * tolerance : tolerance;
+  if (!is_undone && sweeps_ <= sweeps_of_short_steps && change(sweeps - 1) < enough) return true;
+  const bool knows_restarts = report != nullptr || is_restored_;
+  if (has_restarted && knows_restarts && sweeps_ < sweeps_to_settle) return false;
+  return change(sweeps - 2) < tolerance && change(sweeps - 1) <= change(sweeps - 2);
 }
 
 MethodState Momentum::state() const {

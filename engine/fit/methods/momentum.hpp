@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,9 +19,10 @@ bool is_with_momentum(const ModelFile& checkpoint);
 // Nesterov's extrapolation of all factors with restarts (Mitchell, Ye & De Sterck, Nesterov Acceleration of Alternating
 // Least Squares for Canonical Tensor Decomposition, Numer. Linear Algebra Appl. 2020). Let x_k be the factors after
 // sweep k with the weights spread evenly over the modes. The next sweep starts from x_k + b (x_k - x_(k-1)) with
-// b = min(0.95, s / (s + 3)), where s counts the sweeps since the last restart. Where it ends with a larger objective
-// than that of x_k, a restart: the model is x_k again, and a plain sweep from there comes next. The first sweeps are
-// plain ones, because large steps from a random start may lead far away.
+// b = min(0.95, s / (s + 3)), where s counts the sweeps since momentum began. Where it ends with a larger objective
+// than that of x_k, a restart: the model is x_k again, and plain sweeps from there come next. Momentum begins, and
+// begins again, after a plain sweep that gains less than a fiftieth of what the model has gained over one of zeros:
+// where the first sweeps still take large steps, on which basin they end in hangs, those ahead may lead far away.
 //
 // Beside the method, one vector of the backend with all modes, the last one, has the factors of the model before.
 class Momentum final : public FitMethod {
@@ -35,12 +37,13 @@ class Momentum final : public FitMethod {
   void run_step(SweepReport& report) override;
   std::optional<double> first_objective() const override { return method_->first_objective(); }
   void undo_step() override;
-  // Three small changes of the fit in a row, the last no larger than the one before, without a restart in five sweeps;
-  // or a small change by ten sweeps together.
+  // As long as steps are short a small change of the fit, after a restart a tenth of that. Later two small ones in a
+  // row, the last no larger; after a restart not before the fifth sweep since it began again. Or one by ten sweeps
+  // together.
   bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return method_->weights(); }
 
-  // The sweeps since the last restart, the objective, and the model before.
+  // The sweeps since it began, the objective, and the model before.
   MethodState state() const override;
   void store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const override;
   void restore(ResumedState& state) override;
@@ -55,10 +58,10 @@ class Momentum final : public FitMethod {
   std::unique_ptr<FitMethod> method_;
   int vector_;
   std::vector<double> previous_weights_;  // with the factors in the vector
-  double sweeps_ = 0;                     // since the last restart
+  double sweeps_ = 0;                     // since it began; 0: sweeps are plain
   bool is_restored_ = false;
   // Of the model: what the method minimises, and the two numbers that are reported.
-  double minimised_ = 0;
+  double minimised_ = std::numeric_limits<double>::infinity();
   double objective_ = 0;
   double fit_ = 0;
   std::vector<double> rows_;

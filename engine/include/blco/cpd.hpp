@@ -152,7 +152,7 @@ struct CpdOptions {
   // Counts the sweeps before a resume too. Empty: 50; CompletionMethod, whose errors over unknown cells fall for
   // hundreds of sweeps: 500.
   std::optional<int> max_sweeps = {};
-  // Stop when a sweep changes the fit by less, with momentum three in a row or ten together (METHODS.md); GcpMethod:
+  // Stop when a sweep changes the fit by less, with momentum two in a row or ten together (METHODS.md); GcpMethod:
   // the objective, beside the deviance of the best constant model (SweepReport::explained), but not while the model
   // explains no more than this; CompletionMethod: the root of the objective, relatively; AprMethod: when no number of a
   // factor has a larger KKT violation. 0: never. Empty: 1e-5; AprMethod 1e-4; CompletionMethod 5e-5.
@@ -162,10 +162,10 @@ struct CpdOptions {
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there, and
   // how it finds one. 0: none. -1: as suits the method, else none.
   double ridge = automatic_ridge;
-  // Each sweep but the first six starts ahead of the model, on the line from the one before; where it then ends with a
-  // worse one, it is undone, and the next is a plain one. So a fit takes fewer sweeps, and one more copy of the factors
-  // in f64. AlsMethod without other constraints than RowSet::nonnegative. Empty: as the checkpoint to resume has it,
-  // else not.
+  // Once a sweep gains less than a fiftieth of what the model has gained over one of zeros, each starts ahead of the
+  // model, on the line from the one before; where it then ends with a worse one, it is undone, and the next is a plain
+  // one. So a fit takes fewer sweeps, and one more copy of the factors in f64. AlsMethod without other constraints than
+  // RowSet::nonnegative. Empty: as the checkpoint to resume has it, else true where it goes.
   std::optional<bool> momentum = {};
   std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
   // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must

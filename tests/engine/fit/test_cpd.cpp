@@ -77,6 +77,7 @@ TEST_P(Reference, FitsOfTenSweepsAreThePublishedOnes) {
     const CpdModel model = fit_cpd(tensor, {.rank = test["rank"],
                                             .max_sweeps = 10,
                                             .tolerance = 0,
+                                            .momentum = false,
                                             .compute = {.threads = GetParam()},
                                             .initial = &initial});
 

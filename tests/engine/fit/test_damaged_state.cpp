@@ -48,13 +48,12 @@ struct StatefulMethod {
   std::size_t numbers;  // with that of the reordered modes
   std::vector<std::string> matrices;
   std::vector<std::size_t> large = {};  // numbers that may be of any size: a rate, an objective, errors, weights
-  bool momentum = false;
 };
 
 std::vector<StatefulMethod> stateful_methods() {
   const RowConstraint simplex{.set = RowSet::simplex};
   return {{"admm", AlsMethod{{{}, simplex, {}}}, 1, {"dual"}},
-          {"momentum", AlsMethod{}, 5, {"previous factors"}, {2, 3, 4}, true},
+          {"momentum", AlsMethod{}, 5, {"previous factors"}, {2, 3, 4}},
           {"apr", AprMethod{.inner_iterations = 2}, 2, {}},
           {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .optimizer = LbfgsOptimizer{.evaluations = 3}}, 2, {}},
           {"adam",
@@ -83,7 +82,6 @@ class DamagedState : public testing::TestWithParam<StatefulMethod> {
   CpdOptions options(int sweeps) const {
     CpdOptions options{.rank = 2, .max_sweeps = sweeps, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
     options.method = GetParam().method;
-    if (GetParam().momentum && sweeps == 2) options.momentum = true;  // a resumed fit has what its file has
     if (auto* const completion = std::get_if<CompletionMethod>(&options.method)) completion->validation = &held_out_;
     return options;
   }

@@ -129,8 +129,7 @@ class ReorderedShapes : public testing::TestWithParam<std::vector<std::uint64_t>
   }
 
   static CpdOptions fit_options(int sweeps) {
-    return {
-        .rank = 4, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
+    return {.rank = 4, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
   }
 
   static void expect_near(const CpdModel& actual, const CpdModel& expected) {
@@ -241,10 +240,13 @@ TEST_P(ReorderedShapes, ProductsAreThoseOfTheInput) {
 TEST_P(ReorderedShapes, CheckpointsGoFromOneToTheOther) {
   const TensorFile plain = ingest(Reorder::none);
   const TensorFile file = ingest(Reorder::frequency);
-  const CpdModel expected = fit_cpd(file, fit_options(6));
+  CpdOptions whole = fit_options(6);
+  whole.momentum = false;
+  const CpdModel expected = fit_cpd(file, whole);
 
   for (const TensorFile* stopped : {&plain, &file}) {
     CpdOptions first = fit_options(3);
+    first.momentum = false;
     first.checkpoint = folder_ / "checkpoint.h5";
     fit_cpd(*stopped, first);
     CpdOptions second = fit_options(6);

@@ -130,8 +130,9 @@ TEST(Ridge, GivesTheNumbersOfNormalEquationsOverAllCells) {
     CpdModel expected = initial;
     for (int sweep = 0; sweep < 5; ++sweep) sweep_once(expected, full, ridge);
 
-    const CpdModel model =
-        fit_cpd(tensor, {.rank = ridge_rank, .max_sweeps = 5, .tolerance = 0, .ridge = ridge, .initial = &initial});
+    CpdOptions options{
+        .rank = ridge_rank, .max_sweeps = 5, .tolerance = 0, .ridge = ridge, .momentum = false, .initial = &initial};
+    const CpdModel model = fit_cpd(tensor, options);
 
     EXPECT_EQ(model.ridge, ridge);
     for (std::size_t e = 0; e < full.values.size(); ++e) {
