@@ -11,8 +11,8 @@
 namespace blco {
 namespace {
 
-constexpr std::size_t fewest_plain_sweeps =
-    3;  // of the second one what is minimised may rise: columns become normalised
+// In the second one what is minimised may rise: columns become normalised.
+constexpr std::size_t fewest_plain_sweeps = 3;
 constexpr double share_of_slow_sweeps = 0.02;
 constexpr double largest_step = 0.95;
 constexpr double sweeps_of_half_a_step = 3;

@@ -22,7 +22,7 @@ bool is_with_momentum(const ModelFile& checkpoint);
 // b = min(0.95, s / (s + 3)), where s counts the sweeps since momentum began. Where it ends with a larger objective
 // than that of x_k, a restart: the model is x_k again, and plain sweeps from there come next. Momentum begins, and
 // begins again, after a plain sweep that gains less than a fiftieth of what the model has gained over one of zeros:
-// where the first sweeps still take large steps, on which basin they end in hangs, those ahead may lead far away.
+// while sweeps still take large steps, those ahead may lead into another basin.
 //
 // Beside the method, one vector of the backend with all modes, the last one, has the factors of the model before.
 class Momentum final : public FitMethod {
