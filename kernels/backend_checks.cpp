@@ -88,4 +88,10 @@ void check_adam_step(const AdamStep& step, int rank) {
   require(step.rates.size() == static_cast<std::size_t>(rank), "a step of adam: one rate per column is needed");
 }
 
+void check_extrapolation(const Extrapolation& step, int rank) {
+  const auto columns = static_cast<std::size_t>(rank);
+  require(step.of_factor.size() == columns && step.of_vector.size() == columns,
+          "extrapolate: one number of the factor and one of the vector per column is needed");
+}
+
 }  // namespace blco

@@ -40,6 +40,7 @@ void check_cg_step(const CgStep& step, int rank);
 
 // Throws Error{invalid_argument} unless `step` has a rate for each of `rank` columns.
 void check_adam_step(const AdamStep& step, int rank);
+void check_extrapolation(const Extrapolation& step, int rank);
 
 // Throws Error{invalid_argument} unless `values` is one row of `rank` columns for each of `numbers`, and all of these
 // are rows of a matrix of `rows` rows.

@@ -137,4 +137,22 @@ BLCO_HOST_DEVICE inline void adam_row(const AdamStep& step, const double* rates,
   }
 }
 
+// Where momentum goes on from: a point on the line through the rows of the factor and those that a vector has, column
+// by column.
+struct Extrapolation {
+  std::span<const double> of_factor;  // R
+  std::span<const double> of_vector;  // R, subtracted
+  bool nonnegative = false;           // makes negative numbers 0
+};
+
+// See Steps::extrapolate; `of_factor` and `of_vector` are those of the step, where the row is.
+template <class Factor>
+BLCO_HOST_DEVICE inline void extrapolate_number(double of_factor, double of_vector, bool nonnegative, Factor& number,
+                                                double& before) {
+  const auto last = static_cast<double>(number);
+  const double ahead = last * of_factor - before * of_vector;
+  number = nonnegative && ahead < 0 ? Factor{0} : static_cast<Factor>(ahead);
+  before = last;
+}
+
 }  // namespace blco

@@ -66,6 +66,10 @@ class Steps {
   virtual void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts = {}) = 0;
   // Makes negative numbers of the factor 0.
   virtual void raise_to_zero(int mode) = 0;
+  // The factor becomes factor * step.of_factor - vector * step.of_vector, column by column, and the vector's rows of
+  // the mode what the factor was. Returns R: the sums of the new columns' squares, in an order that depends on neither
+  // threads nor budgets.
+  virtual std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) = 0;
 
   // The row steps of CP-APR, after a pass that filled the output of `mode`, which stays as it is; see AprStep.
   // `until_any`: only whether the largest violation reaches the tolerance, without the stuck zeros.

@@ -26,6 +26,7 @@ class IdleBackend : public Backend {
   std::vector<double> column_sums(int) override { return {}; }
   void scale_columns(int, std::span<const double>, std::span<const double>) override {}
   void raise_to_zero(int) override {}
+  std::vector<double> extrapolate(int, int, const Extrapolation&) override { return {}; }
   AprViolation apr_measure(int, const AprStep&, bool) override { return {}; }
   void apr_free_zeros(int, const AprStep&) override {}
   void apr_multiply(int, const AprStep&) override {}

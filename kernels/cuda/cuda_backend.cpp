@@ -345,6 +345,11 @@ class CudaBackend final : public Backend {
     steps_.scale_columns(changed_factor(mode), length(mode), scales, shifts);
   }
   void raise_to_zero(int mode) override { steps_.raise_to_zero(changed_factor(mode), length(mode)); }
+  std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override {
+    check_extrapolation(step, config_.rank);
+    double* const before = vectors_.rows(vector, mode).data();
+    return steps_.extrapolate(changed_factor(mode), before, length(mode), step);
+  }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
     AprViolation violation =
@@ -376,8 +381,7 @@ class CudaBackend final : public Backend {
     copy_numbers(source.data(), target.data(), target.size(), main_);
   }
   void copy_to_vector(int mode, int vector) override {
-    copy_numbers(factors_[mode].template as<const Factor>(), vectors_.rows(vector, mode).data(), numbers(mode),
-                 main_);
+    copy_numbers(factors_[mode].template as<const Factor>(), vectors_.rows(vector, mode).data(), numbers(mode), main_);
   }
   void copy_from_vector(int mode, int vector) override {
     const double* rows = vectors_.rows(vector, mode).data();

@@ -49,6 +49,19 @@ struct RaiseToZero {
   Factor* factor;
 };
 
+template <class Factor>
+struct Extrapolate {
+  __device__ void operator()(std::uint64_t i) const {
+    extrapolate_number(of_factor[i % columns], of_vector[i % columns], nonnegative, factor[i], vector[i]);
+  }
+  Factor* factor;
+  double* vector;
+  const double* of_factor;
+  const double* of_vector;
+  bool nonnegative;
+  std::uint64_t columns;
+};
+
 // One number of B and of Phi.
 struct AprNumber {
   template <class Sum, class Factor>
@@ -217,6 +230,16 @@ void DeviceSteps<Sum, Factor>::scale_columns(Factor* factor, std::uint64_t rows,
 template <class Sum, class Factor>
 void DeviceSteps<Sum, Factor>::raise_to_zero(Factor* factor, std::uint64_t rows) {
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, RaiseToZero<Factor>{factor}, stream_.get()), "raise to zero");
+}
+
+template <class Sum, class Factor>
+std::vector<double> DeviceSteps<Sum, Factor>::extrapolate(Factor* factor, double* vector, std::uint64_t rows,
+                                                          const Extrapolation& step) {
+  const Extrapolate<Factor> take{
+      factor,           vector,        upload(step.of_factor, sizes_.weights), upload(step.of_vector, sizes_.system),
+      step.nonnegative, sizes_.columns};
+  check(cub::DeviceFor::Bulk(rows * sizes_.columns, take, stream_.get()), "extrapolate");
+  return sum_columns(factor, rows, true);
 }
 
 template <class Sum, class Factor>

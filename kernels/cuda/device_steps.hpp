@@ -78,6 +78,7 @@ class DeviceSteps {
   void scale_columns(Factor* factor, std::uint64_t rows, std::span<const double> scales,
                      std::span<const double> shifts);
   void raise_to_zero(Factor* factor, std::uint64_t rows);
+  std::vector<double> extrapolate(Factor* factor, double* vector, std::uint64_t rows, const Extrapolation& step);
 
   AprViolation apr_measure(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
   void apr_free_zeros(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);

@@ -292,6 +292,16 @@ class HostBackend : public Backend {
       for (int r = 0; r < rank_; ++r) row[r] = std::max(row[r], Factor{0});
     });
   }
+  std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override {
+    check_extrapolation(step, rank_);
+    double* const before = vectors_.rows(vector, mode).data();
+    for_each_row(changed(mode), [&](std::uint64_t i, Factor* row) {
+      for (std::uint64_t r = 0; r < columns(); ++r) {
+        extrapolate_number(step.of_factor[r], step.of_vector[r], step.nonnegative, row[r], before[i * columns() + r]);
+      }
+    });
+    return dense_.column_sums(view(std::as_const(factors_)[mode].matrix()), true);
+  }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
     return dense_.apr_measure(phi_of(mode, step), view(std::as_const(factors_)[mode].matrix()), step, until_any);

@@ -304,11 +304,14 @@ void DenseKernels<Sum, Factor>::make_gram(FactorView<Factor> factor, std::span<d
 }
 
 template <class Sum, class Factor>
-std::vector<double> DenseKernels<Sum, Factor>::column_sums(RowsView<const Factor> factor) {
+std::vector<double> DenseKernels<Sum, Factor>::column_sums(RowsView<const Factor> factor, bool squared) {
   for_each_slice(factor.rows, columns(), false, [&](std::uint64_t first, std::uint64_t end, double* sums, double*) {
     for (; first < end; ++first) {
       const Factor* row = factor.row(first);
-      for (std::uint64_t r = 0; r < columns(); ++r) sums[r] += static_cast<double>(row[r]);
+      for (std::uint64_t r = 0; r < columns(); ++r) {
+        const auto number = static_cast<double>(row[r]);
+        sums[r] += squared ? number * number : number;
+      }
     }
   });
   std::vector<double> total(columns());

@@ -41,7 +41,7 @@ class DenseKernels {
 
   // The steps of Factors of these names; outputs have as many rows as factors. Those that change rows leave `live` to
   // the caller.
-  std::vector<double> column_sums(RowsView<const Factor> factor);
+  std::vector<double> column_sums(RowsView<const Factor> factor, bool squared = false);
   AprViolation apr_measure(RowsView<const Sum> output, RowsView<const Factor> factor, const AprStep& step,
                            bool until_any);
   void apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);

@@ -204,6 +204,20 @@ class ReferenceBackend final : public Backend {
   void raise_to_zero(int mode) override {
     change(mode, [](double number, std::size_t) { return std::max(number, 0.0); });
   }
+  std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override {
+    const std::size_t rank = columns_[index(mode)];
+    check_extrapolation(step, static_cast<int>(rank));
+    const std::span<double> before = vectors_.rows(vector, mode);
+    std::vector<double> squares(rank);
+    change(mode, [&](double number, std::size_t at) {
+      const double ahead = number * step.of_factor[at % rank] - before[at] * step.of_vector[at % rank];
+      before[at] = number;
+      return step.nonnegative ? std::max(ahead, 0.0) : ahead;
+    });
+    for (std::size_t at = 0; at < factors_[mode].size(); ++at)
+      squares[at % rank] += factors_[mode][at] * factors_[mode][at];
+    return squares;
+  }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
     const std::vector<double> phi = phi_of(mode, step);

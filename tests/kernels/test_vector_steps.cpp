@@ -192,6 +192,42 @@ TEST_P(VectorStepsOf, MoveTouchedRowsByTheirMoments) {
   });
 }
 
+TEST_P(VectorStepsOf, GoAheadOnTheLineFromAVector) {
+  for_sizes([&](std::uint64_t rows, int rank) {
+    for (const bool nonnegative : {false, true}) {
+      ApproachedMode mode(GetParam(), rows, rank);
+      const std::vector<double> of_factor = random_matrix(1, rank, 4);
+      const std::vector<double> of_vector = random_matrix(1, rank, 5);
+      const auto before = mode.b();
+      std::vector<double> vector = random_matrix(rows, rank, 7);
+      Wide expected;
+      Wide squares(of_factor.size());
+      for (std::size_t at = 0; at < before.size(); ++at) {
+        const std::size_t r = at % of_factor.size();
+        const long double ahead =
+            static_cast<long double>(before[at]) * of_factor[r] - static_cast<long double>(vector[at]) * of_vector[r];
+        expected.push_back(nonnegative && ahead < 0 ? 0 : ahead);
+        squares[r] += expected.back() * expected.back();
+      }
+      mode->load_vector(1, 0, 0, vector);
+
+      const std::vector<double> found = mode->extrapolate(0, 1, {of_factor, of_vector, nonnegative});
+
+      const std::string where = std::to_string(rows) + " rows, rank " + std::to_string(rank);
+      expect_rows(mode.b(), expected, where);
+      mode->store_vector(1, 0, 0, vector);
+      EXPECT_EQ(vector, std::vector<double>(before.begin(), before.end())) << where;
+      const double rounding = GetParam().precision == Precision::f64 ? 1e-12 : 1e-6;
+      const Wide gram = gram_of(mode.b(), of_factor.size());
+      for (std::size_t r = 0; r < squares.size(); ++r) {
+        const auto square = static_cast<double>(squares[r]);
+        ASSERT_NEAR(found[r], square, rounding * (1 + square)) << where;
+        ASSERT_NEAR(mode->gram(0)[r * (squares.size() + 1)], square, rounding * (1 + square)) << where;
+      }
+    }
+  });
+}
+
 TEST_P(VectorStepsOf, KeepVectorsBesideFactors) {
   for_sizes([&](std::uint64_t rows, int rank) {
     ApproachedMode mode(GetParam(), rows, rank);
@@ -240,6 +276,8 @@ TEST_P(VectorStepsOf, RefuseVectorsThatAreNotThere) {
   EXPECT_THROW(mode->store_vector(0, 0, 20, row), Error);
   EXPECT_THROW(mode->cg_begin(1, {}), Error) << "the pass has not filled that output";
   EXPECT_THROW(mode->adam_step(0, {}), Error);
+  EXPECT_THROW(mode->extrapolate(0, 1, {row, {}}), Error);
+  EXPECT_THROW(mode->extrapolate(0, 3, {row, row}), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(VectorSteps, VectorStepsOf, ::testing::ValuesIn(every_backend()),
@@ -255,9 +293,10 @@ TEST(HostBackendVectorSteps, DoNotDependOnTheNumberOfThreads) {
       SolvedMode solved({threads, precision}, one_count_per_row(rows), 7);
 
       moved->adam_step(0, {.rates = rates, .first_share = 0.5, .second_share = 0.5, .epsilon = 1});
+      const std::vector<double> ahead = moved->extrapolate(0, 1, {rates, rates});
       const double squares = solved.solve({.ridge = 0.5, .nonnegative = true}, 3);
 
-      const std::vector<std::vector<double>> results{moved.b(), {squares}, solved.rows()};
+      const std::vector<std::vector<double>> results{moved.b(), ahead, {squares}, solved.rows()};
       if (first.empty()) first = results;
       EXPECT_EQ(results, first) << threads << " threads";
     }

@@ -177,6 +177,10 @@ void expect_vector_steps(CooTensor tensor, int rank, Precision precision, std::s
     return vector_of(backend, 0);
   });
   pair.expect_same([&](Backend& backend) { return vector_of(backend, 1); });
+  for (const bool nonnegative : {false, true}) {
+    pair.expect_same([&](Backend& backend) { return backend.extrapolate(0, 1, {rates, rates, nonnegative}); });
+    pair.expect_same([&](Backend& backend) { return vector_of(backend, 1); });
+  }
   pair.expect_same([&](Backend& backend) {
     backend.copy_from_vector(0, 3);
     return vector_of(backend, 2);

@@ -134,7 +134,7 @@ ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int
 
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs = entry_of(options.method).needs(tensor, options);
-  if (has_momentum(options)) Momentum::add_needs(tensor, options, needs);
+  if (has_momentum(options)) Momentum::add_needs(tensor, needs);
   return needs;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/fit/methods/factor_steps.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 
 namespace blco {
 namespace {
@@ -41,13 +40,10 @@ Momentum::Momentum(const FitContext& context, std::unique_ptr<FitMethod> method,
     : context_(context),
       method_(std::move(method)),
       vector_(static_cast<int>(vector)),
-      previous_weights_(static_cast<std::size_t>(context.options.rank)),
-      rows_(numbers_of_block(context.options.rank)),
-      previous_rows_(rows_.size()) {}
+      previous_weights_(static_cast<std::size_t>(context.options.rank)) {}
 
-void Momentum::add_needs(const TensorSummary& tensor, const CpdOptions& options, MethodNeeds& needs) {
+void Momentum::add_needs(const TensorSummary& tensor, MethodNeeds& needs) {
   needs.vectors.push_back(vector_of_all_modes(tensor));
-  needs.host_bytes += 2 * numbers_of_block(options.rank) * sizeof(double);
   needs.state_matrices += 1;
 }
 
@@ -87,6 +83,7 @@ void Momentum::keep_model() {
 
 // Columns are normalised again, as a ridge asks of those of the other modes.
 void Momentum::go_ahead(double step) {
+  Factors& factors = context_.workers.factors();
   const std::vector<double> last_weights = method_->weights();
   const double share = 1 / static_cast<double>(context_.tensor.order());
   std::vector<double> of_last(last_weights.size(), 1.0);
@@ -103,46 +100,17 @@ void Momentum::go_ahead(double step) {
     weights[r] = 1;
   }
   for (int mode = 0; mode < static_cast<int>(context_.tensor.order()); ++mode) {
-    std::vector<double> norms = move_rows(mode, of_last, of_previous);
-    for (std::size_t r = 0; r < norms.size(); ++r) {
-      if (of_previous[r] == 0) norms[r] = 1;
-      weights[r] *= norms[r];
-      norms[r] = 1 / norms[r];
+    const bool nonnegative = row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::nonnegative;
+    std::vector<double> scales = factors.extrapolate(mode, vector_, {of_last, of_previous, nonnegative});
+    for (std::size_t r = 0; r < scales.size(); ++r) {
+      const double norm = of_previous[r] == 0 || scales[r] == 0 ? 1 : std::sqrt(scales[r]);
+      weights[r] *= norm;
+      scales[r] = 1 / norm;
     }
-    context_.workers.factors().scale_columns(mode, norms);
+    factors.scale_columns(mode, scales);
   }
   previous_weights_ = last_weights;
   method_->set_weights(weights);
-}
-
-// The factor becomes that times `of_last`, less the vector times `of_previous`, and the vector what the factor was.
-// Returns the 2-norms of the new columns.
-std::vector<double> Momentum::move_rows(int mode, std::span<const double> of_last,
-                                        std::span<const double> of_previous) {
-  Factors& factors = context_.workers.factors();
-  const std::size_t rank = of_last.size();
-  const bool nonnegative = row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::nonnegative;
-  std::vector<double> norms(rank, 0.0);
-  for_each_row_block(context_.tensor.shape()[static_cast<std::size_t>(mode)], static_cast<int>(rank),
-                     [&](std::uint64_t first, std::size_t count) {
-                       const std::span<double> rows = std::span(rows_).first(count);
-                       const std::span<double> previous = std::span(previous_rows_).first(count);
-                       factors.store_factor(mode, first, rows);
-                       factors.store_vector(vector_, mode, first, previous);
-                       factors.load_vector(vector_, mode, first, rows);
-                       for (std::size_t at = 0; at < count; at += rank) {
-                         for (std::size_t r = 0; r < rank; ++r) {
-                           double& number = rows[at + r];
-                           number = number * of_last[r] - previous[at + r] * of_previous[r];
-                           if (nonnegative) number = std::max(number, 0.0);
-                           norms[r] += number * number;
-                         }
-                       }
-                       factors.load_factor(mode, first, rows);
-                       return true;
-                     });
-  for (double& norm : norms) norm = std::sqrt(norm);
-  return norms;
 }
 
 // What the step before did is lost with it.

@@ -31,7 +31,7 @@ class Momentum final : public FitMethod {
   Momentum(const FitContext& context, std::unique_ptr<FitMethod> method, std::size_t vector);
 
   // Adds what this needs to what its method does.
-  static void add_needs(const TensorSummary& tensor, const CpdOptions& options, MethodNeeds& needs);
+  static void add_needs(const TensorSummary& tensor, MethodNeeds& needs);
 
   void start(std::span<const double> weights) override { method_->start(weights); }
   void run_step(SweepReport& report) override;
@@ -51,7 +51,6 @@ class Momentum final : public FitMethod {
  private:
   void keep_model();
   void go_ahead(double step);
-  std::vector<double> move_rows(int mode, std::span<const double> of_last, std::span<const double> of_previous);
   void return_to_model();
 
   FitContext context_;
@@ -64,8 +63,6 @@ class Momentum final : public FitMethod {
   double minimised_ = std::numeric_limits<double>::infinity();
   double objective_ = 0;
   double fit_ = 0;
-  std::vector<double> rows_;
-  std::vector<double> previous_rows_;
 };
 
 }  // namespace blco
