@@ -9,6 +9,7 @@
 #include <blco/loss.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/row_constraint.hpp>
+#include <blco/stop_reason.hpp>
 #include <blco/views.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +20,6 @@
 #include <vector>
 
 namespace blco {
-
-// Why the fit stopped; `unfinished` marks a checkpoint saved during the fit.
-enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
 
 struct FactorEntry {
   std::uint64_t row = 0;  // the index, from 0
@@ -66,8 +64,6 @@ struct CpdModel {
   double objective() const { return objective_history.empty() ? 0.0 : objective_history.back(); }
   std::size_t sweeps() const { return fit_history.empty() ? objective_history.size() : fit_history.size(); }
 };
-
-const char* to_string(StopReason reason);
 
 const char* to_string(Precision precision);
 
