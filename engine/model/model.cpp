@@ -1,7 +1,6 @@
 // Converts a model between memory and its file.
 #include <algorithm>
 #include <array>
-#include <blco/cpd_method.hpp>
 #include <blco/model.hpp>
 #include <charconv>
 #include <cstddef>

@@ -1,6 +1,5 @@
 // Writes a CP model as one page of HTML.
 #include <algorithm>
-#include <blco/cpd_method.hpp>
 #include <blco/model_summary.hpp>
 #include <blco/predict.hpp>
 #include <blco/report.hpp>

@@ -67,6 +67,9 @@ struct CpdModel {
 
 const char* to_string(Precision precision);
 
+// Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
+std::string to_string(const RowConstraint& constraint);
+
 // Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error{io}, also
 // if another job is writing the file; `claims` are those of the caller.
 void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims = nullptr);

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <blco/compute.hpp>
-#include <blco/cpd.hpp>
+#include <blco/error.hpp>
 #include <blco/model.hpp>
+#include <blco/output_claims.hpp>
+#include <blco/plan.hpp>
 #include <blco/progress.hpp>
+#include <blco/sweep.hpp>
 #include <blco/tensor.hpp>
 #include <cstddef>
 #include <cstdint>
