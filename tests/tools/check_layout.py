@@ -55,10 +55,10 @@ PUBLIC = "engine/include/blco"
 # that room may.
 PUBLIC_OF_ROOM = {
     COMMON: ["memory_budget.hpp", "output_claims.hpp", "progress.hpp", "version.hpp", "views.hpp"],
-    "engine/tensor": ["nonzeros.hpp", "statistics.hpp", "tensor.hpp", "tensor_file.hpp", "verify.hpp"],
+    "engine/tensor": ["export_text.hpp", "nonzeros.hpp", "statistics.hpp", "tensor.hpp", "tensor_file.hpp", "verify.hpp"],
     "engine/ingest": ["arrow.hpp", "generate.hpp", "ingest.hpp", "memory_tensor.hpp", "ttm.hpp"],
     "engine/work": ["compute.hpp", "peers.hpp", "plan.hpp"],
-    "engine/model": ["export.hpp", "model.hpp", "model_match.hpp", "model_summary.hpp"],
+    "engine/model": ["export.hpp", "model.hpp", "model_match.hpp", "model_summary.hpp", "tucker_model.hpp"],
     "engine/fit": ["cluster.hpp", "cpd.hpp", "evaluate.hpp", "tucker.hpp"],
     "engine/fit/methods": ["cpd_method.hpp", "cpd_options.hpp", "sweep.hpp"],
     "engine/predict": ["predict.hpp"],

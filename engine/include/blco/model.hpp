@@ -77,6 +77,10 @@ void save(const CpdModel& model, const std::filesystem::path& path, const Output
 // Loads a saved model. Throws Error: io, invalid_argument (not a model), corrupt.
 CpdModel load_model(const std::filesystem::path& path);
 
+// Checks a model: shapes that agree, finite numbers, columns of 2-norm 1 (within 1e-5) or 0, a fit of at most 1 after
+// every sweep. Throws Error{corrupt} naming the number.
+void verify(const CpdModel& model);
+
 // True if the file is a model, as opposed to a tensor. Never throws.
 bool is_model(const std::filesystem::path& path) noexcept;
 
