@@ -2,13 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <blco/model.hpp>
 #include <blco/progress.hpp>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "blco/stop_reason.hpp"
 
 namespace blco {
 

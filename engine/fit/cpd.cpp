@@ -12,9 +12,9 @@
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/output_room.hpp"
+#include "engine/fit/process_plans.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
-#include "engine/work/process_plans.hpp"
 #include "io/container/model_file.hpp"
 
 namespace blco {

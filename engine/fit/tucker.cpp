@@ -1,7 +1,6 @@
 // Tucker models by HOOI and HOQRI: sweeps over the modes. For each mode a pass makes the unfolding, or a round of
 // slabs.
 #include <algorithm>
-#include <array>
 #include <blco/tucker.hpp>
 #include <chrono>
 #include <cmath>
@@ -414,11 +413,6 @@ class TuckerFit {
 };
 
 }  // namespace
-
-const char* to_string(TuckerMethod method) {
-  static constexpr std::array<const char*, 3> names = {"auto", "hooi", "hoqri"};
-  return names.at(static_cast<std::size_t>(method));
-}
 
 std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::uint64_t>& shape) {
   std::vector<int> ranks = options.ranks;

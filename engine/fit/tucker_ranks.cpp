@@ -15,7 +15,7 @@
 #include "engine/common/memory.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/work/job.hpp"
-#include "engine/work/plan.hpp"
+#include "engine/work/make_plan.hpp"
 
 namespace blco {
 namespace {

@@ -1,7 +1,6 @@
 // Converts a model between memory and its file.
 #include <algorithm>
 #include <array>
-#include <blco/cpd_method.hpp>
 #include <blco/model.hpp>
 #include <charconv>
 #include <cstddef>
@@ -17,8 +16,7 @@
 namespace blco {
 namespace {
 
-// In the order of the enumerations.
-constexpr std::array<const char*, 5> stop_reasons = {"tolerance", "sweeps", "cancelled", "time", "unfinished"};
+// In the order of the enumeration.
 constexpr std::array<const char*, 3> precisions = {"f64", "f32", "mixed"};
 
 // `otherwise`: for a word that is none of the names.
@@ -79,7 +77,9 @@ std::vector<MatrixView> CpdModel::matrices() const {
   return views;
 }
 
-StopReason parse_stop_reason(std::string_view text) { return parse_name(stop_reasons, text, StopReason::sweeps); }
+StopReason parse_stop_reason(std::string_view text) {
+  return parse_name(detail::stop_reason_names, text, StopReason::sweeps);
+}
 
 void check_cell(const std::vector<std::uint64_t>& shape, std::span<const std::uint64_t> cell) {
   if (cell.size() != shape.size()) {
@@ -114,8 +114,6 @@ std::string to_string(const RowConstraint& constraint) {
   if (constraint.l1 > 0) text += (text.empty() ? "l1=" : " l1=") + in_full(constraint.l1);
   return text.empty() ? "none" : text;
 }
-
-const char* to_string(StopReason reason) { return stop_reasons.at(static_cast<std::size_t>(reason)); }
 
 const char* to_string(Precision precision) { return precisions.at(static_cast<std::size_t>(precision)); }
 

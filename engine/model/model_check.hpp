@@ -3,7 +3,7 @@
 #pragma once
 
 #include <blco/model.hpp>
-#include <blco/tucker.hpp>
+#include <blco/tucker_model.hpp>
 #include <span>
 #include <string>
 #include <string_view>

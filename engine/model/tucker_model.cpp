@@ -1,6 +1,7 @@
 // What a Tucker model in memory answers by itself, and its file.
 #include <algorithm>
-#include <blco/tucker.hpp>
+#include <array>
+#include <blco/tucker_model.hpp>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -32,6 +33,11 @@ To with_numbers(From& from) {
 }
 
 }  // namespace
+
+const char* to_string(TuckerMethod method) {
+  static constexpr std::array<const char*, 3> names = {"auto", "hooi", "hoqri"};
+  return names.at(static_cast<std::size_t>(method));
+}
 
 // Multiplies the core by the cell's rows, one mode after the other from the last.
 double TuckerModel::value(std::span<const std::uint64_t> cell) const {

@@ -1,5 +1,5 @@
 // Checks the numbers of a model.
-#include <blco/verify.hpp>
+#include <blco/model.hpp>
 #include <cmath>
 #include <string>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <blco/model.hpp>
-#include <blco/tucker.hpp>
+#include <blco/tucker_model.hpp>
 #include <cstdint>
 #include <span>
 

@@ -1,7 +1,7 @@
 // Writes predictions as a table.
 #pragma once
 
-#include <blco/export.hpp>
+#include <blco/export_text.hpp>
 #include <blco/predict.hpp>
 #include <cstddef>
 #include <cstdint>

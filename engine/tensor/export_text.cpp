@@ -1,7 +1,7 @@
 // Converts a container back to text: nonzeros in order, their frames decoded and formatted in parallel.
 #include <algorithm>
 #include <array>
-#include <blco/export.hpp>
+#include <blco/export_text.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstddef>

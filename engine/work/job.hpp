@@ -1,7 +1,9 @@
 // Shared by fits, MTTKRPs, plans and benchmarks: finds a device, makes a plan, sets up a backend.
 #pragma once
 
-#include <blco/cpd.hpp>
+#include <blco/compute.hpp>
+#include <blco/plan.hpp>
+#include <blco/tensor.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,9 +15,9 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/chunk_share.hpp"
+#include "engine/work/make_plan.hpp"
 #include "engine/work/pass_chunks.hpp"
 #include "engine/work/pass_estimate.hpp"
-#include "engine/work/plan.hpp"
 #include "engine/work/serving_threads.hpp"
 #include "engine/work/worker_group.hpp"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/work/plan.hpp"
+#include "engine/work/make_plan.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/rows.hpp"
 

@@ -1,7 +1,7 @@
 // Estimates a pass's duration from the bytes it moves: the model behind a dry run.
 #pragma once
 
-#include <blco/cpd.hpp>
+#include <blco/plan.hpp>
 #include <cstdint>
 
 namespace blco {

@@ -2,7 +2,7 @@
 // beat.
 #pragma once
 
-#include <blco/cpd.hpp>
+#include <blco/sweep.hpp>
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,8 @@
 // A method of fit_cpd: one step at a time. The driver (cp_fit.hpp) does everything else.
 #pragma once
 
-#include <blco/cpd.hpp>
+#include <blco/cpd_options.hpp>
+#include <blco/tensor.hpp>
 #include <cmath>
 #include <cstdint>
 #include <functional>

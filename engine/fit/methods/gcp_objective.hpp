@@ -1,7 +1,7 @@
 // The loss over all cells of a tensor and its gradients, from one pass over its entries.
 #pragma once
 
-#include <blco/evaluate.hpp>
+#include <blco/cpd_method.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>

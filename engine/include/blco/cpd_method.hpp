@@ -13,7 +13,6 @@
 #include <blco/loss.hpp>
 #include <blco/row_constraint.hpp>
 #include <cstdint>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -55,6 +54,12 @@ struct AprMethod {
   double floor = 1e-10;            // smallest m in x / m; at most a millionth of the mean rate
   std::vector<RowConstraint> constraints = {};  // per mode, none or held; empty: none
 };
+
+// What cells that are not listed stand for: zeros, or nothing.
+enum class AbsentCells { zeros, unknown };
+
+// True for gaussian and poisson: for them the loss of all absent cells has a closed form, whatever their number.
+bool sums_over_zeros(const Loss& loss);
 
 // The optimisers of GcpMethod: L-BFGS on the sum over all cells, and Adam on sampled ones.
 struct LbfgsOptimizer {
@@ -147,8 +152,5 @@ const char* name_of(const CpdMethod& method);
 
 // Whether SweepReport::fit and CpdModel::fit_history tell how good its models are; otherwise the objective does.
 bool has_fit(const CpdMethod& method);
-
-// Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
-std::string to_string(const RowConstraint& constraint);
 
 }  // namespace blco

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/compute.hpp>
+#include <blco/cpd_method.hpp>
 #include <blco/loss.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
@@ -11,12 +12,6 @@
 #include <vector>
 
 namespace blco {
-
-// What cells that are not listed stand for: zeros, or nothing.
-enum class AbsentCells { zeros, unknown };
-
-// True for gaussian and poisson: for them the loss of all absent cells has a closed form, whatever their number.
-bool sums_over_zeros(const Loss& loss);
 
 struct LossValue {
   double value = 0;                            // the sum of the cells' losses

@@ -9,6 +9,7 @@
 #include <blco/loss.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/row_constraint.hpp>
+#include <blco/stop_reason.hpp>
 #include <blco/views.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +20,6 @@
 #include <vector>
 
 namespace blco {
-
-// Why the fit stopped; `unfinished` marks a checkpoint saved during the fit.
-enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
 
 struct FactorEntry {
   std::uint64_t row = 0;  // the index, from 0
@@ -67,9 +65,10 @@ struct CpdModel {
   std::size_t sweeps() const { return fit_history.empty() ? objective_history.size() : fit_history.size(); }
 };
 
-const char* to_string(StopReason reason);
-
 const char* to_string(Precision precision);
+
+// Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
+std::string to_string(const RowConstraint& constraint);
 
 // Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error{io}, also
 // if another job is writing the file; `claims` are those of the caller.
@@ -77,6 +76,10 @@ void save(const CpdModel& model, const std::filesystem::path& path, const Output
 
 // Loads a saved model. Throws Error: io, invalid_argument (not a model), corrupt.
 CpdModel load_model(const std::filesystem::path& path);
+
+// Checks a model: shapes that agree, finite numbers, columns of 2-norm 1 (within 1e-5) or 0, a fit of at most 1 after
+// every sweep. Throws Error{corrupt} naming the number.
+void verify(const CpdModel& model);
 
 // True if the file is a model, as opposed to a tensor. Never throws.
 bool is_model(const std::filesystem::path& path) noexcept;

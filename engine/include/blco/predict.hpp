@@ -2,7 +2,7 @@
 #pragma once
 
 #include <blco/error.hpp>
-#include <blco/export.hpp>
+#include <blco/export_text.hpp>
 #include <blco/ingest.hpp>
 #include <blco/loss.hpp>
 #include <blco/model.hpp>

@@ -2,13 +2,13 @@
 // consists of; or where the nonzeros of a tensor lie.
 #pragma once
 
-#include <blco/export.hpp>
+#include <blco/export_text.hpp>
 #include <blco/model.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
 #include <blco/starts.hpp>
 #include <blco/tensor.hpp>
-#include <blco/tucker.hpp>
+#include <blco/tucker_model.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -1,8 +1,7 @@
-// Checks that a tensor or a model fully conforms to its format.
+// Checks that a tensor fully conforms to its format; model.hpp has the check of a model.
 #pragma once
 
 #include <blco/memory_budget.hpp>
-#include <blco/model.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor_file.hpp>
 #include <cstdint>
@@ -26,9 +25,5 @@ struct VerifiedTensor {
 // that suffices), io, cancelled.
 VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget = {}, int threads = 0,
                       const ProgressCallback& progress = {});
-
-// Checks a model: shapes that agree, finite numbers, columns of 2-norm 1 (within 1e-5) or 0, a fit of at most 1 after
-// every sweep. Throws Error{corrupt} naming the number.
-void verify(const CpdModel& model);
 
 }  // namespace blco

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/work/make_plan.hpp"
 #include "engine/work/pass_estimate.hpp"
-#include "engine/work/plan.hpp"
 #include "tests/bench/measure/format_benchmark.hpp"
 #include "tests/bench/measure/natural_tensor.hpp"
 

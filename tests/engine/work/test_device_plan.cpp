@@ -7,7 +7,7 @@
 
 #include "blco/error.hpp"
 #include "engine/stream/streamer.hpp"
-#include "engine/work/plan.hpp"
+#include "engine/work/make_plan.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"

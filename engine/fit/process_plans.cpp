@@ -1,4 +1,4 @@
-#include "engine/work/process_plans.hpp"
+#include "engine/fit/process_plans.hpp"
 
 #include <algorithm>
 #include <bit>

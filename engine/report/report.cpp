@@ -1,6 +1,5 @@
 // Writes a CP model as one page of HTML.
 #include <algorithm>
-#include <blco/cpd_method.hpp>
 #include <blco/model_summary.hpp>
 #include <blco/predict.hpp>
 #include <blco/report.hpp>
@@ -18,8 +17,8 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/model/factor_columns.hpp"
 #include "engine/model/model_check.hpp"
-#include "engine/model/outliers.hpp"
-#include "engine/model/report_page.hpp"
+#include "engine/report/outliers.hpp"
+#include "engine/report/report_page.hpp"
 
 namespace blco {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/model/outliers.hpp"
+#include "engine/report/outliers.hpp"
 #include "tests/thread_executor.hpp"
 
 namespace blco {

@@ -15,7 +15,7 @@
 #include "engine/common/check_outputs.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/model/factor_columns.hpp"
-#include "engine/model/report_page.hpp"
+#include "engine/report/report_page.hpp"
 
 namespace blco {
 namespace {

@@ -1,5 +1,5 @@
 // The page's style and script, and its parts.
-#include "engine/model/report_page.hpp"
+#include "engine/report/report_page.hpp"
 
 #include <array>
 #include <optional>

@@ -1,5 +1,5 @@
 // Quadratic forms of rows, by Gram matrices.
-#include "engine/model/outliers.hpp"
+#include "engine/report/outliers.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <blco/ingest.hpp>
 
 #include "blco/error.hpp"
-#include "engine/work/plan.hpp"
+#include "engine/work/make_plan.hpp"
 #include "kernels/device_kind.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"

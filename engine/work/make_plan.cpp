@@ -1,5 +1,5 @@
 // Divides the budgets; every term of the sums has a name.
-#include "engine/work/plan.hpp"
+#include "engine/work/make_plan.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -9,7 +9,7 @@
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
 #include "engine/model/model_check.hpp"
-#include "engine/model/report_page.hpp"
+#include "engine/report/report_page.hpp"
 
 namespace blco {
 namespace {

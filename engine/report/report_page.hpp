@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <blco/export.hpp>
+#include <blco/export_text.hpp>
 #include <blco/labels.hpp>
 #include <blco/output_claims.hpp>
 #include <charconv>
