@@ -155,11 +155,6 @@ ClusterPlan plan_processes(const Tensor& tensor, Job& first, const Compute& comp
   plan.network_bytes = spread_of(traffic.of_processes(), &Traffic::bytes);
   plan.messages = spread_of(traffic.of_processes(), &Traffic::messages);
   plan.network_seconds = traffic.seconds();
-  for (std::size_t mode = 0; gpu != nullptr && mode < tensor.shape().size(); ++mode) {
-    double slowest = 0;
-    for (const CpdPlan& process : plans) slowest = std::max(slowest, process.passes[mode].longest());
-    if (has_mode(updated, static_cast<int>(mode))) plan.pass_seconds += slowest;
-  }
   return plan;
 }
 

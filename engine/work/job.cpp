@@ -14,7 +14,6 @@
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/device_list.hpp"
 #include "engine/work/original_rows.hpp"
-#include "engine/work/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
 
 namespace blco {
@@ -333,35 +332,14 @@ void Job::close_trace() {
   if (trace_) trace_->close();
 }
 
-std::vector<PassLoad> Job::loads() const {
-  const TensorSummary& tensor = tensor_->summary();
-  std::vector<PassLoad> loads;
-  for (std::size_t mode = 0; mode < tensor.shape.size(); ++mode) {
-    PassLoad load;
-    load.mode = static_cast<int>(mode);
-    load.order = static_cast<int>(tensor.shape.size());
-    load.rank = needs_.backend.rank;
-    load.factor_number_bytes = factor_number_bytes(needs_.backend.precision);
-    load.output_number_bytes = output_number_bytes(needs_.backend.precision);
-    load.chunk_reads = needs_.kind->slabs();
-    load.link_bytes = plan_.link_bytes_per_pass;
-    load.disk_bytes = plan_.disk_bytes_per_pass;
-    const ChunkRange range = plan_.chunks_of(PassRequest(load.mode));
-    for (std::uint64_t chunk = range.first; chunk < range.end; ++chunk) {
-      const std::uint64_t rows = pass_chunks().upper(chunk)[mode] - pass_chunks().lower(chunk)[mode] + 1;
-      load.nnz += sizes_.chunks[chunk].nnz;
-      load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
-      load.segments += max_segments(sizes_.chunks[chunk].nnz, rows);
-    }
-    const auto rank = static_cast<std::uint64_t>(load.rank);
-    load.output_bytes = tensor.shape[mode] * rank * load.output_number_bytes;
-    for (std::size_t other = 0; other < tensor.shape.size(); ++other) {
-      if (other != mode) load.factor_bytes += tensor.shape[other] * rank * load.factor_number_bytes;
-    }
-    if (slabs_) load.link_bytes += load.factor_bytes + load.output_bytes;
-    loads.push_back(load);
+// Each pass with slabs sends the rows of all modes: the factors of all but one, and the output of that one back.
+std::uint64_t Job::row_bytes_of_pass(std::size_t mode) const {
+  const Precision precision = needs_.backend.precision;
+  std::uint64_t bytes = 0;
+  for (std::size_t n = 0; n < tensor_->summary().shape.size(); ++n) {
+    bytes += tensor_->summary().shape[n] * (n == mode ? output_number_bytes(precision) : factor_number_bytes(precision));
   }
-  return loads;
+  return bytes * static_cast<std::uint64_t>(needs_.backend.rank);
 }
 
 CpdPlan Job::describe() const {
@@ -405,11 +383,8 @@ CpdPlan Job::describe() const {
   plan.resident_bytes = plan_.resident_bytes;
   plan.link_bytes_per_pass = plan_.link_bytes_per_pass;
   plan.column_slabs = needs_.kind->slabs();
-  for (const PassLoad& load : loads()) {
-    plan.row_bytes_per_pass = std::max(plan.row_bytes_per_pass, load.link_bytes - plan_.link_bytes_per_pass);
-  }
-  if (declared_ != nullptr) {
-    for (const PassLoad& load : loads()) plan.passes.push_back(estimate_pass(load, *declared_));
+  for (std::size_t mode = 0; slabs_ && mode < tensor_->summary().shape.size(); ++mode) {
+    plan.row_bytes_per_pass = std::max(plan.row_bytes_per_pass, row_bytes_of_pass(mode));
   }
   return plan;
 }

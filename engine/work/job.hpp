@@ -17,7 +17,6 @@
 #include "engine/work/chunk_share.hpp"
 #include "engine/work/make_plan.hpp"
 #include "engine/work/pass_chunks.hpp"
-#include "engine/work/pass_estimate.hpp"
 #include "engine/work/serving_threads.hpp"
 #include "engine/work/worker_group.hpp"
 
@@ -57,8 +56,6 @@ class Job {
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
-  // The work of each mode's pass, once the resident chunks are in place.
-  std::vector<PassLoad> loads() const;
   // What the peers are told.
   JobOrder order() const;
   // Null if the CPU computes.
@@ -67,6 +64,8 @@ class Job {
   ThreadPool& pool() { return pool_; }
   // Those of this process, where several share the job.
   const ChunkSource& chunks() const { return share_ ? *share_ : TensorChunks::of(*tensor_); }
+  // Of these, or of the copies in the orders of modes, those that passes read.
+  const ChunkSource& pass_chunks() const;
 
  private:
   bool is_cache_of_use() const;
@@ -78,9 +77,8 @@ class Job {
   std::string obstacle_to_orders() const;
   std::string advantage_of_natural_order(const Plan& ordered) const;
   void choose_orders();
-  // Those of the passes.
-  const ChunkSource& pass_chunks() const;
   void plan_devices();
+  std::uint64_t row_bytes_of_pass(std::size_t mode) const;
 
   const Tensor* tensor_;
   std::unique_ptr<ServingThreads> threads_;  // the other devices at work; null: none

@@ -19,7 +19,6 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
   DeviceLimits limits;
   limits.name = "declared GPU";
   limits.multiprocessors = gpu.multiprocessors;
-  limits.l2_bytes = gpu.l2_bytes;
   limits.shared_bytes_per_block = limits.shared_bytes_per_multiprocessor = declared_shared_bytes;
   limits.memory_bytes = limits.free_bytes = gpu.memory_bytes;
   return limits;

@@ -287,7 +287,7 @@ std::vector<Misuse> Misuses::of_fits() {
       {"plan_cpd", [&] { plan_cpd(file_, with([](CpdOptions& options) { options.compute.threads = -3; })); }},
       {"plan_cpd",
        [&] {
-         const DeclaredGpu gpu{.memory_bytes = 1u << 30, .link_bytes_per_second = not_a_number};
+         const DeclaredGpu gpu{.memory_bytes = 1u << 30, .multiprocessors = 0};
          plan_cpd(file_, one_, &gpu);
        }},
       {"plan_cluster", [&] { plan_cluster(file_, one_, {.nodes = 0}); }},

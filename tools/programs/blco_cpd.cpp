@@ -23,15 +23,6 @@ void add_declared_gpu(cli::CommandLine& line, DeclaredGpu& gpu) {
   line.add_size("--declare-gpu", gpu.memory_bytes,
                 "With --dry-run: plan for a GPU with this much memory; the GPU need not exist", "");
   line.needs("--declare-gpu", "--dry-run");
-  const auto add_rate = [&](const char* name, double& bytes_per_second, const std::string& what) {
-    line.add(name, bytes_per_second, [](const std::string& word) { return static_cast<double>(cli::parse_size(word)); },
-             {"SIZE", "With --declare-gpu: bandwidth of " + what + ", in bytes per second",
-              cli::format_decimal_bytes(bytes_per_second)});
-    line.needs(name, "--declare-gpu");
-  };
-  add_rate("--link-bandwidth", gpu.link_bytes_per_second, "the link to the GPU");
-  add_rate("--disk-bandwidth", gpu.disk_bytes_per_second, "the disk");
-  add_rate("--memory-bandwidth", gpu.memory_bytes_per_second, "device memory");
 }
 
 void add_declared_cluster(cli::CommandLine& line, DeclaredCluster& cluster) {

@@ -45,12 +45,6 @@ void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
         "sends {} of rows",
         plan.column_slabs, format_bytes(plan.row_bytes_per_pass));
   }
-  for (const PassSeconds& pass : plan.passes) {
-    reporter.print(
-        "pass    mode {}: about {:.3g} s, bound by {} (link {:.3g}, disk {:.3g}, memory {:.3g}, cache {:.3g}, "
-        "additions {:.3g})",
-        pass.mode, pass.longest(), pass.bound(), pass.link, pass.disk, pass.memory, pass.cache, pass.additions);
-  }
 }
 
 // The rest of the first device's plan, and the plans of the others.
@@ -76,11 +70,6 @@ Json held_out_json(const HeldOutReport& means) {
           {"model_error", means.model_error},
           {"mean_error", means.mean_error},
           {"mode_means_error", means.mode_means_error}};
-}
-
-Json pass_json(const PassSeconds& pass) {
-  return {{"mode", pass.mode}, {"seconds", pass.longest()}, {"bound", pass.bound()}, {"link", pass.link},
-          {"disk", pass.disk}, {"memory", pass.memory},     {"cache", pass.cache},   {"additions", pass.additions}};
 }
 
 Json read_json(const ModeRead& read) {
@@ -117,8 +106,7 @@ Json as_json(const CpdPlan& plan) {
       {"stops_within_sweep", plan.stops_within_sweep},
       {"stops_after_pass", plan.stops_after_pass},
       {"new_rows", plan.new_rows},
-      {"outside_box", plan.outside_box},
-      {"passes", list_json(plan.passes, pass_json)}};
+      {"outside_box", plan.outside_box}};
 }
 
 std::string explain_tolerance(const CpdOptions& options) {
@@ -205,7 +193,6 @@ void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredC
                              {"is_of_pass", plan.is_of_pass},
                              {"network_bytes", spread_json(plan.network_bytes)},
                              {"messages", spread_json(plan.messages)},
-                             {"pass_seconds", plan.pass_seconds},
                              {"network_seconds", plan.network_seconds}});
   const auto bytes = [](const Spread& spread) {
     return fmt::format("up to {}, {} on average", format_bytes(spread.largest),
@@ -225,9 +212,6 @@ void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredC
   reporter.print("network a process sends and receives {}, in up to {} messages, {:.0f} on average, in a {}",
                  bytes(plan.network_bytes), plan.messages.largest, plan.messages.mean, unit);
   reporter.print("network about {:.3g} s down the tree of processes and back", plan.network_seconds);
-  if (plan.pass_seconds > 0) {
-    reporter.print("passes  about {:.3g} s for MTTKRPs of all modes, by the slowest process", plan.pass_seconds);
-  }
 }
 
 void report_plan(Reporter& reporter, const CpdPlan& plan) {

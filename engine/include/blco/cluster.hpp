@@ -35,11 +35,8 @@ struct ClusterPlan {
   bool is_of_pass = false;
   Spread network_bytes;
   Spread messages;
-  // Estimates of that time. The passes of least squares, on GPUs only: each mode's pass takes as long as the slowest
-  // process (PassSeconds). The network: each process exchanges with its children on other nodes one after the other,
-  // and then these with theirs; the longest way down the tree of processes counts. Updates on the CPU of rank 0 come on
-  // top.
-  double pass_seconds = 0;
+  // An estimate of the time that takes: each process exchanges with its children on other nodes one after the other, and
+  // then these with theirs; the longest way down the tree of processes counts.
   double network_seconds = 0;
 };
 

@@ -7,32 +7,10 @@
 
 namespace blco {
 
-// A GPU to plan for, which need not be present, and the bandwidths used to estimate times. The defaults describe a
-// large card behind PCIe 4 x16.
+// A GPU to plan for, which need not be present.
 struct DeclaredGpu {
   std::uint64_t memory_bytes = 0;
   int multiprocessors = 132;
-  std::uint64_t l2_bytes = std::uint64_t{50} << 20;
-  double link_bytes_per_second = 25e9;
-  double disk_bytes_per_second = 3e9;
-  double memory_bytes_per_second = 2e12;
-  double cache_bytes_per_second = 5.5e12;
-  double additions_per_second = 1e11;  // atomic additions to memory
-};
-
-// Estimated seconds that one pass keeps each resource busy. All of them overlap, so the longest is the bound. Model:
-// bytes per nonzero over bandwidth; factor rows hit the cache in the share that fits it; a frame adds one segment per
-// nonzero or per row of the chunk's bounds, whichever is less.
-struct PassSeconds {
-  int mode = 0;
-  double link = 0;
-  double disk = 0;
-  double memory = 0;
-  double cache = 0;
-  double additions = 0;
-
-  double longest() const;
-  const char* bound() const;  // the name of the longest
 };
 
 // What each pass of a mode reads, but the first one.
@@ -84,7 +62,6 @@ struct CpdPlan {
   // columns.
   int column_slabs = 1;
   std::uint64_t row_bytes_per_pass = 0;  // then, of factors and outputs that cross the link too, at most
-  std::vector<PassSeconds> passes;       // per mode; filled by plan_cpd for a declared GPU only
 };
 
 }  // namespace blco

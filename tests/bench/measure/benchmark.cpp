@@ -21,7 +21,7 @@
 #include "kernels/host/arranged_nonzeros.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 #include "tests/bench/machine/machine_peaks.hpp"
-#include "tests/bench/measure/loss_load.hpp"
+#include "tests/bench/measure/pass_traffic.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
@@ -155,7 +155,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
     set_traffic(traffic_of(load, report.cache_size), report, pass);
     return pass;
   };
-  const std::vector<PassLoad> loads = job.loads();
+  const std::vector<PassLoad> loads = loads_of(job);
   for (const PassLoad& load : loads) report.passes.push_back(measure(load.mode, load));
   if (benchmark.loss) {
     const ModeSet all = all_modes(static_cast<int>(loads.size()));

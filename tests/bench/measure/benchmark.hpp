@@ -34,8 +34,8 @@ struct PassMeasurement {
   double seconds = 0;  // median of the repeats
   double min_seconds = 0;
   double nonzeros_per_second = 0;
-  // Bytes that one pass moves: over the link, from the container, and through memory as the model of PassSeconds
-  // estimates.
+  // Bytes that one pass moves: over the link, from the container, and through memory as the model of PassTraffic
+  // has it.
   double link_bytes = 0;
   double disk_bytes = 0;
   double memory_bytes = 0;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/work/make_plan.hpp"
-#include "engine/work/pass_estimate.hpp"
 #include "tests/bench/measure/format_benchmark.hpp"
 #include "tests/bench/measure/natural_tensor.hpp"
+#include "tests/bench/measure/pass_traffic.hpp"
 
 namespace blco {
 

@@ -42,7 +42,7 @@ class OurRun final : public FormatRun {
   RivalWork work(int mode) const override {
     MeasuredFormat stored;
     describe(stored);
-    return work_of_ours(job_.loads()[static_cast<std::size_t>(mode)],
+    return work_of_ours(loads_of(job_)[static_cast<std::size_t>(mode)],
                         static_cast<double>(stored.index_bytes + stored.value_bytes));
   }
 

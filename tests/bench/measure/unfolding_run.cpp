@@ -103,7 +103,7 @@ class UnfoldingRun final : public FormatRun {
   }
 
   RivalWork slab_work(std::size_t mode) const {
-    const RivalWork one = work_of_ours(job_.job->loads()[mode], setup_->decoded_bytes());
+    const RivalWork one = work_of_ours(loads_of(*job_.job)[mode], setup_->decoded_bytes());
     const auto passes = static_cast<double>((choices_.count(mode) + job_.slab - 1) / job_.slab);
     return {passes * one.flops, passes * one.bytes};
   }

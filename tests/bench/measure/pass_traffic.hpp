@@ -1,8 +1,11 @@
-// Estimates a pass's duration from the bytes it moves: the model behind a dry run.
+// The bytes that a pass moves, by the model of CONTRIBUTING.md, "What bounds a pass".
 #pragma once
 
-#include <blco/plan.hpp>
 #include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/work/job.hpp"
 
 namespace blco {
 
@@ -23,6 +26,11 @@ struct PassLoad {
   std::uint64_t output_bytes = 0;
 };
 
+// The MTTKRP of each mode, by the job's plan.
+std::vector<PassLoad> loads_of(const Job& job);
+// A loss pass to all modes: it reads every chunk, and a nonzero's row of every factor, once.
+PassLoad loss_load(std::span<const PassLoad> mttkrps);
+
 // What a pass moves, per resource. Rows hit the last-level cache in the share of the matrices that it holds.
 struct PassTraffic {
   double link_bytes = 0;
@@ -32,9 +40,6 @@ struct PassTraffic {
   double additions = 0;  // atomic additions of a number to memory
 };
 PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes);
-
-// The traffic divided by the GPU's speeds.
-PassSeconds estimate_pass(const PassLoad& load, const DeclaredGpu& gpu);
 
 // Most segments that `nnz` nonzeros in `rows` rows of the target mode can have: a frame adds to each row once, or once
 // per nonzero, whichever is less.
