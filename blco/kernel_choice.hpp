@@ -1,4 +1,4 @@
-// Kernel options of a caller: the precision of the numbers, and how conflicts between threads are resolved.
+// What a caller asks of kernels: a rank, and a precision of the numbers.
 #pragma once
 
 namespace blco {
@@ -12,11 +12,5 @@ inline constexpr int max_rank = 4096;
 // with f64; the MTTKRP of the rounded factors has the rounding errors of f64. On the CPU a pass takes less time than
 // with f64 where factor rows come from memory, and more where they stay in the caches, since every number is converted.
 enum class Precision { f64, f32, mixed };
-
-// How a GPU adds segments of equal rows to the output (Nguyen et al., ICS 2022, sections 5.2 and 5.3). register_based
-// adds every segment to global memory. hierarchical collects them in a stash in shared memory, then adds that to one of
-// several copies of the output. automatic is register_based, which takes half the instructions, with
-// copies of the output where a mode is short.
-enum class ConflictResolution { automatic, register_based, hierarchical };
 
 }  // namespace blco

@@ -5,6 +5,12 @@
 
 namespace blco {
 
+// How a GPU adds segments of equal rows to the output (Nguyen et al., ICS 2022, sections 5.2 and 5.3). register_based
+// adds every segment to global memory. hierarchical collects them in a stash in shared memory, then adds that to one of
+// several copies of the output. automatic is register_based, which takes half the instructions, with
+// copies of the output where a mode is short.
+enum class ConflictResolution { automatic, register_based, hierarchical };
+
 // For orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero, two nonzeros in flight (usual); a warp for a
 // nonzero, two in flight (wide) or four (wide_deep).
 enum class KernelVariant { usual, wide, wide_deep };

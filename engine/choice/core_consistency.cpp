@@ -109,7 +109,6 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   if (columns > max_core_columns) return std::nullopt;
   Compute fixed = compute;
   fixed.precision = Precision::f64;
-  fixed.slots = 0;
   fixed.trace.clear();
   const auto short_mode = static_cast<std::size_t>(std::ranges::min_element(model.shape) - model.shape.begin());
   ProgressMeter meter(progress, time_limit_seconds);

@@ -15,7 +15,6 @@ namespace blco {
 namespace {
 
 // More chunks than any overlap of reading, copying and computing has on their way.
-constexpr int max_slots = 64;
 
 bool takes_any_start(const CpdMethod& method) {
   return traits_of(method).takes_any_start &&
@@ -26,13 +25,9 @@ bool takes_any_start(const CpdMethod& method) {
 
 }  // namespace
 
-void check_computing(int rank, const Compute& compute) {
+void check_rank(int rank) {
   if (rank < 1 || rank > max_rank) {
     refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(rank));
-  }
-  if (compute.slots != 0 && (compute.slots < 2 || compute.slots > max_slots)) {
-    refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
-           std::to_string(compute.slots));
   }
 }
 
@@ -68,7 +63,7 @@ void check_end(int max_sweeps, double tolerance, double time_limit_seconds) {
 }
 
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {
-  check_computing(options.rank, options.compute);
+  check_rank(options.rank);
   check_end(max_sweeps_of(options), tolerance_of(options), options.time_limit_seconds);
   if (options.ridge != automatic_ridge && !(options.ridge >= 0 && std::isfinite(options.ridge)))
     refuse(option_name("ridge") + " must be at least 0");

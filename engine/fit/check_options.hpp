@@ -7,8 +7,7 @@ namespace blco {
 
 // Throws Error{invalid_argument} for invalid options, or an initial model that does not fit the tensor.
 void check_options(const TensorSummary& tensor, const CpdOptions& options);
-// Of these, rank and slots.
-void check_computing(int rank, const Compute& compute);
+void check_rank(int rank);
 // Of when a fit ends.
 void check_end(int max_sweeps, double tolerance, double time_limit_seconds);
 // The rank of these factors, one per mode of the tensor; the one of `mode`, if there is such a mode, may lack its rows.

@@ -136,7 +136,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
            " modes, counted from 0");
   }
   const int rank = check_factors(summary, factors, mode);
-  check_computing(rank, compute);
+  check_rank(rank);
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
   JobNeeds needs = needs_of(tensor, rank, compute.precision);
   needs.caller_bytes += output_size * sizeof(double);

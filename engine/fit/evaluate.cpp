@@ -42,7 +42,7 @@ LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, co
   ProgressMeter meter(on_progress, 0);
   const TensorSummary& summary = tensor.summary();
   const int rank = check_factors(summary, factors);
-  check_computing(rank, compute);
+  check_rank(rank);
   check_loss(loss, absent);
   JobNeeds needs = evaluation_needs(tensor, factors, rank, compute.precision);
   needs.backend.stop = [&meter] { return meter.poll(); };

@@ -70,7 +70,6 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
   const TensorSummary& tensor = given.summary();
   refuse_inputs_as_outputs({tensor.file}, {options.output, options.checkpoint, options.compute.trace});
-  check_computing(1, options.compute);
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(options.max_error >= 0 && options.max_error < 1)) {
     refuse(option_name("max_error") + " must be at least 0 and less than 1: it is a share of the tensor's norm");

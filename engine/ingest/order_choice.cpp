@@ -10,7 +10,7 @@
 
 #include "blco/bits.hpp"
 #include "engine/ingest/chunk_sort.hpp"
-#include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {

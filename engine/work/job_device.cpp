@@ -76,8 +76,6 @@ void Job::choose_device(const Compute& compute) {
   needs_.device_budget_bytes = compute.memory.device_bytes != 0
                                    ? compute.memory.device_bytes
                                    : found.limits->free_bytes / 10 * 9 / static_cast<std::uint64_t>(sharers);
-  needs_.backend.gpu.conflict_resolution = compute.conflict_resolution;
-  needs_.slots = compute.slots;
 }
 
 // Of the GPUs that this process sees, takes that of its number among the processes that see them. Returns how many of

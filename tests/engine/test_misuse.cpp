@@ -261,7 +261,6 @@ std::vector<Misuse> Misuses::of_fits() {
       fit_with([](CpdOptions& options) { options.ridge = not_a_number; }),
       fit_with([](CpdOptions& options) { options.time_limit_seconds = not_a_number; }),
       fit_with([](CpdOptions& options) { options.compute.threads = -1; }),
-      fit_with([](CpdOptions& options) { options.compute.slots = -1; }),
       fit_with([](CpdOptions& options) { options.compute.devices = {""}; }),
       fit_with([](CpdOptions& options) { options.method = AlsMethod{.constraints = {{.set = RowSet::box}}}; }),
       fit_with([](CpdOptions& options) {

@@ -275,13 +275,15 @@ TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
 }
 
 TEST_P(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
-  CpdOptions options = on({"cuda"});
+  const CpdOptions options = on({"cuda"});
+  JobNeeds needs = needs_of(*tensor_, options.rank, options.compute.precision);
   for (const int slots : {2, 3, 7}) {
-    options.compute.slots = slots;
-    EXPECT_EQ(plan_cpd(*tensor_, options).slots, slots);
+    needs.slots = slots;
+    EXPECT_EQ(Job(*tensor_, options.compute, needs).plan().slots, slots);
   }
-  const std::uint64_t least = plan_cpd(*tensor_, options).device_minimum_bytes;
-  EXPECT_EQ(plan_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = least}, options)).slots, 2);
+  Compute least = options.compute;
+  least.memory.device_bytes = Job(*tensor_, options.compute, needs).plan().device_minimum_bytes;
+  EXPECT_EQ(Job(*tensor_, least, needs).plan().slots, 2);
 }
 
 // By these shares blco-bench leaves all chunks to the host, or to the disk.
@@ -293,14 +295,13 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
     return benchmark_mttkrp(tensor, benchmark, options).plan;
   };
   for (const int slots : {0, 4}) {
-    CpdOptions options = on({"cuda"});
-    options.compute.slots = slots;
-    const CpdPlan resident = plan_of({.repeats = 1}, options);
+    const CpdOptions options = on({"cuda"});
+    const CpdPlan resident = plan_of({.repeats = 1, .slots = slots}, options);
     ASSERT_EQ(resident.chunk_count, 38);
     EXPECT_EQ(resident.device_chunks, 38);
 
-    const CpdPlan pinned = plan_of({.repeats = 1, .device_share = 0}, options);
-    const CpdPlan from_disk = plan_of({.repeats = 1, .device_share = 0, .host_share = 0}, options);
+    const CpdPlan pinned = plan_of({.repeats = 1, .slots = slots, .device_share = 0}, options);
+    const CpdPlan from_disk = plan_of({.repeats = 1, .slots = slots, .device_share = 0, .host_share = 0}, options);
 
     EXPECT_EQ(pinned.device_chunks, 0);
     EXPECT_EQ(pinned.packed_chunks, 38);
@@ -311,6 +312,7 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
   }
   EXPECT_THROW(plan_of({.device_share = -0.5}, on({"cuda"})), Error);
   EXPECT_THROW(plan_of({.host_share = 1.5}, on({"cuda"})), Error);
+  EXPECT_THROW(plan_of({.slots = 1}, on({"cuda"})), Error);
 }
 
 // Factors of which the device holds a quarter at most.

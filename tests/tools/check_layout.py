@@ -11,7 +11,8 @@ import re
 import subprocess
 import sys
 
-# Which folders a folder may include, beside itself. A folder that holds sources and is not listed is a problem.
+# Which folders a folder may include, beside itself: arrows that end nowhere in a circle. A folder that holds sources and
+# is not listed is a problem.
 COMMON = "engine/common"
 MAY_INCLUDE = {
     "blco": [],
@@ -31,8 +32,8 @@ MAY_INCLUDE = {
     COMMON: ["io", "kernels", "blco"],
     "engine/tensor": [COMMON, "io", "kernels", "blco"],
     "engine/ingest": ["engine/ingest/input", "engine/ingest/sort", "engine/tensor", COMMON, "io", "kernels", "blco"],
-    "engine/ingest/input": ["engine/ingest", "engine/tensor", COMMON, "io", "kernels", "blco"],
-    "engine/ingest/sort": ["engine/ingest", COMMON, "io", "kernels", "blco"],
+    "engine/ingest/input": ["engine/ingest/sort", "engine/tensor", COMMON, "io", "kernels", "blco"],
+    "engine/ingest/sort": [COMMON, "io", "kernels", "blco"],
     "engine/stream": [COMMON, "io", "kernels", "blco"],
     "engine/work": ["engine/stream", "engine/tensor", COMMON, "io", "kernels", "blco"],
     "engine/model": ["engine/tensor", COMMON, "io", "kernels", "blco"],
@@ -57,6 +58,7 @@ PUBLIC_OF_ROOM = {
     COMMON: ["memory_budget.hpp", "output_claims.hpp", "progress.hpp", "version.hpp", "views.hpp"],
     "engine/tensor": ["export_text.hpp", "nonzeros.hpp", "statistics.hpp", "tensor.hpp", "tensor_file.hpp", "verify.hpp"],
     "engine/ingest": ["arrow.hpp", "generate.hpp", "ingest.hpp", "memory_tensor.hpp", "ttm.hpp"],
+    "engine/ingest/input": ["ingest_input.hpp"],
     "engine/work": ["compute.hpp", "peers.hpp", "plan.hpp"],
     "engine/model": ["export.hpp", "model.hpp", "model_match.hpp", "model_summary.hpp", "tucker_model.hpp"],
     "engine/fit": ["cluster.hpp", "cpd.hpp", "evaluate.hpp", "tucker.hpp"],
@@ -113,6 +115,25 @@ def may_include(folder, other):
         return True
     room = other.split("/")[0]
     return folder.startswith("engine/") and room in WHOLE_ROOMS and room in allowed
+
+
+def find_circle(arrows):
+    """Folders that lead back to the first of them, or nothing."""
+    done = set()
+
+    def follow(folder, way):
+        if folder in way:
+            return [*way[way.index(folder):], folder]
+        if folder in done:
+            return []
+        for other in arrows.get(folder, []):
+            circle = follow(other, [*way, folder])
+            if circle:
+                return circle
+        done.add(folder)
+        return []
+
+    return next(filter(None, (follow(folder, []) for folder in arrows)), [])
 
 
 def room_of(place):
@@ -253,6 +274,9 @@ def source_problems(root, room, place, text):
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [f"{name}: unexpected at the top level" for name in sorted(top_level(root) - TOP_LEVEL)]
+    circle = find_circle(MAY_INCLUDE)
+    if circle:
+        problems.append(f"MAY_INCLUDE: a circle: {' -> '.join(circle)}")
     notes = []
     named = collections.defaultdict(list)
     defined = collections.defaultdict(list)

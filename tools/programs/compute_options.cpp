@@ -24,11 +24,6 @@ void add_compute_options(CommandLine& line, Compute& compute) {
   line.add_flag("--deterministic", compute.deterministic,
                 "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
                 "and slower");
-  line.add_choice<ConflictResolution>("--conflict-resolution", compute.conflict_resolution,
-                                      {{"auto", ConflictResolution::automatic},
-                                       {"register", ConflictResolution::register_based},
-                                       {"hierarchical", ConflictResolution::hierarchical}},
-                                      "How the threads of a GPU add to the same row of the output; for measurements");
   line.add_path("--trace", compute.trace,
                 {"FILE", "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});
 }

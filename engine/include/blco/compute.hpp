@@ -19,7 +19,6 @@ struct Compute {
   // or sent in each pass, each then takes what it can, unless the job is deterministic. `memory.host_bytes` and
   // `threads` are of all devices, `memory.device_bytes` of each GPU.
   std::vector<std::string> devices = {};
-  ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
   Precision precision = Precision::f64;
   int threads = 0;  // 1 to 4096; 0: one per processor
@@ -28,9 +27,6 @@ struct Compute {
   // with chunks in memory: a sweep takes 1.0 (icews18, darpa1998-3d) to 1.4 (nips12) times the processor time. CPU
   // only: without `devices` the CPU it is; a GPU among them and a declared GPU throw Error{invalid_argument}.
   bool deterministic = false;
-  // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
-  // plan chooses.
-  int slots = 0;
   MemoryBudget memory = {};  // of the job, in this process
   // Other processes that take a share of each pass, where this is rank 0 (peers.hpp); null: none. `memory` and
   // `threads` are then those of this process, by default its part of the machine's.

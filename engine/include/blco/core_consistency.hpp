@@ -33,7 +33,7 @@ bool has_core_consistency(const CpdMethod& method);
 // G is not kept: an MTTKRP with columns of the pseudo-inverses gives up to 64 of its columns. So there are R^(N-1) / 64
 // passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond
 // max_core_columns or max_core_rank. In f64; the pseudo-inverse drops singular values that are zero to working
-// precision. Compute::precision, slots and trace have no effect. Beside the model, which the budget covers too, it
+// precision. Compute::precision and trace have no effect. Beside the model, which the budget covers too, it
 // takes as much memory again, and that of an MTTKRP. Throws Error: invalid_argument (a model of another shape),
 // cancelled (by `progress`; stage "core"; or after `time_limit_seconds`, unless 0), and as fit_cpd does.
 std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const Compute& compute = {},

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <blco/progress.hpp>
-#include <blco/tensor.hpp>
+#include <blco/tensor_file.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

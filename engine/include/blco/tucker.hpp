@@ -10,6 +10,7 @@
 #include <blco/progress.hpp>
 #include <blco/sweep.hpp>
 #include <blco/tensor.hpp>
+#include <blco/tensor_file.hpp>
 #include <blco/tucker_model.hpp>
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Reads coordinate arrays that lie in memory, so that they are ingested like any other input.
 #pragma once
 
-#include <blco/ingest.hpp>
+#include <blco/ingest_input.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "blco/refuse.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
 
 namespace blco {
 namespace {

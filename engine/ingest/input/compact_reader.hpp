@@ -1,7 +1,7 @@
 // Renumbers the indices of each mode that occur, so that modes are no longer than they have of these.
 #pragma once
 
-#include <blco/ingest.hpp>
+#include <blco/ingest_input.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>

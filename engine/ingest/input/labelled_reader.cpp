@@ -10,7 +10,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
 #include "io/table/label_file.hpp"
 
 namespace blco {

@@ -1,7 +1,7 @@
 // Gives the modes of a coordinate input the labels of IngestOptions::label_files.
 #pragma once
 
-#include <blco/ingest.hpp>
+#include <blco/ingest_input.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -17,7 +17,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/arrow/arrow_reader.hpp"
 #include "io/container/model_file.hpp"

@@ -1,7 +1,7 @@
 // Chooses a reader for input files by the options, their names and their first bytes.
 #pragma once
 
-#include <blco/ingest.hpp>
+#include <blco/ingest_input.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <memory>

@@ -1,13 +1,13 @@
 // Second stage of ingest: coalesces the duplicates of a run, so that its coordinates are distinct.
 #pragma once
 
-#include <blco/ingest.hpp>
 #include <memory>
 #include <vector>
 
+#include "blco/duplicate_policy.hpp"
 #include "blco/labels.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest/reordering.hpp"
+#include "engine/ingest/sort/reordering.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
 
 namespace blco {

@@ -11,9 +11,9 @@
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "engine/common/progress_meter.hpp"
-#include "engine/ingest/ingest_plan.hpp"
-#include "engine/ingest/reordering.hpp"
 #include "engine/ingest/sort/coordinate_spool.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
+#include "engine/ingest/sort/reordering.hpp"
 #include "engine/ingest/sort/run_builder.hpp"
 #include "engine/ingest/sort/run_store.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest/reordering.hpp"
 #include "engine/ingest/sort/device_run.hpp"
+#include "engine/ingest/sort/reordering.hpp"
 #include "engine/ingest/sort/run_entry.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
 #include "io/coordinate_reader.hpp"

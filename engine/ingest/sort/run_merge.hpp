@@ -2,12 +2,12 @@
 // of each run.
 #pragma once
 
-#include <blco/ingest.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include "blco/duplicate_policy.hpp"
 #include "blco/executor.hpp"
 #include "engine/ingest/sort/run_store.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"

@@ -120,6 +120,9 @@ double BenchmarkReport::mean_speed() const {
 
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
+  if (benchmark.slots != 0 && (benchmark.slots < 2 || benchmark.slots > 64)) {
+    throw Error(ErrorKind::invalid_argument, option_name("slots") + " must be 0, or from 2 to 64");
+  }
   check_options(tensor.summary(), options);
   if (benchmark.loss) check_parameter(*benchmark.loss);
   for (const double share : {benchmark.device_share, benchmark.host_share}) {
@@ -128,6 +131,8 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
     }
   }
   JobNeeds needs = needs_of(tensor, options.rank, options.compute.precision);
+  needs.slots = benchmark.slots;
+  needs.backend.gpu.conflict_resolution = benchmark.conflict_resolution;
   needs.backend.gpu.variant = benchmark.variant;
   needs.backend.gpu.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
   needs.backend.all_outputs = needs.backend.loss_passes = benchmark.loss.has_value();

@@ -62,6 +62,7 @@ class Comparison {
     setup_.options = options;
     setup_.executor = &pool_;
     setup_.variant = formats.variant;
+    setup_.conflict_resolution = formats.conflict_resolution;
     report_.threads = pool_.width();
     report_.rank = options.rank;
     report_.precision = options.compute.precision;

@@ -25,6 +25,7 @@ struct FormatOptions {
   std::vector<std::string> formats = {};         // of format_names(); empty: all
   int repeats = 25;                              // passes of each mode
   KernelVariant variant = KernelVariant::usual;  // of ours, on a GPU
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;  // likewise
   bool tune = true;  // build other formats with each setting that their papers try; take the best
 };
 

@@ -36,6 +36,7 @@ struct FormatSetup {
   std::span<const std::vector<double>> factors;  // per mode I_n x R, the initial ones of options.seed
   CpdOptions options;
   KernelVariant variant = KernelVariant::usual;
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;
   bool on_device = false;
   Executor* executor = nullptr;
 };

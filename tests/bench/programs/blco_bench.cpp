@@ -26,6 +26,7 @@ struct Arguments {
   TensorProduct product = TensorProduct::mttkrp;
   std::vector<std::string> formats;                            // empty: only ours, and what bounds it
   std::optional<ConflictResolution> conflict_resolution = {};  // none: every one
+  int slots = 0;                                               // 0: as the plan chooses
   KernelVariant variant = KernelVariant::usual;
   int blocks_per_multiprocessor = 0;
   double resident_share = 1;                // of the chunks, on the device
@@ -49,7 +50,6 @@ std::vector<std::string> formats_of(const std::string& text) {
 }
 
 void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
   line.add_real(
       "--resident-share", arguments.resident_share,
       "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
@@ -57,7 +57,7 @@ void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
       "--host-share", arguments.host_share,
       "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
       "read from disk in every pass");
-  line.add_whole("--slots", cpd.compute.slots, 2,
+  line.add_whole("--slots", arguments.slots, 2,
                  {.type = "N",
                   .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
                   .fallback = "as the plan chooses"});
@@ -196,21 +196,21 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
   const auto resolutions = resolutions_of(arguments, on_device);
   BenchmarkOptions benchmark{.repeats = repeats_of(arguments),
                              .loss = arguments.loss,
+                             .slots = arguments.slots,
                              .variant = arguments.variant,
                              .blocks_per_multiprocessor = arguments.blocks_per_multiprocessor};
   std::vector<bench::Run> runs;
   for (const auto& [name, conflict_resolution] : resolutions) {
-    CpdOptions options = arguments.cpd;
-    options.compute.conflict_resolution = conflict_resolution;
-    runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, options)});
+    benchmark.conflict_resolution = conflict_resolution;
+    runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, arguments.cpd)});
   }
   const MemoryBudget& cap = arguments.cap;
   if (cap.host_bytes > 0 || cap.device_bytes > 0 || (on_device && arguments.resident_share < 1)) {
     benchmark.device_share = arguments.resident_share;
     benchmark.host_share = arguments.host_share;
     const auto& [name, conflict_resolution] = resolutions.front();
+    benchmark.conflict_resolution = conflict_resolution;
     CpdOptions options = arguments.cpd;
-    options.compute.conflict_resolution = conflict_resolution;
     options.compute.memory = cap;
     runs.push_back({"streamed", name, benchmark_mttkrp(tensor, benchmark, options)});
   }
@@ -239,8 +239,8 @@ FormatReport measure_formats(const Arguments& arguments) {
   if (formats.formats.empty()) formats.formats = {"ours"};
   formats.repeats = repeats_of(arguments);
   formats.variant = arguments.variant;
+  formats.conflict_resolution = arguments.conflict_resolution.value_or(ConflictResolution::automatic);
   CpdOptions options = arguments.cpd;
-  options.compute.conflict_resolution = arguments.conflict_resolution.value_or(ConflictResolution::automatic);
   options.compute.memory = arguments.cap;
   const TensorFile tensor(arguments.tensor);
   if (arguments.product != TensorProduct::mttkrp)

@@ -1,5 +1,5 @@
 // Counting, and a counting sort of the counts.
-#include "engine/ingest/reordering.hpp"
+#include "engine/ingest/sort/reordering.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <set>
 
-#include "engine/ingest/reordering.hpp"
+#include "engine/ingest/sort/reordering.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
 #include "kernels/device_kind.hpp"

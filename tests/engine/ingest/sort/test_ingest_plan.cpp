@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
 
 namespace blco {
 namespace {

@@ -1,5 +1,5 @@
 // Shares the budget of an ingest out; every term of the sums is named once.
-#include "engine/ingest/ingest_plan.hpp"
+#include "engine/ingest/sort/ingest_plan.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 #include <random>
 #include <tuple>
 
-#include "engine/ingest/reordering.hpp"
+#include "engine/ingest/sort/reordering.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/sort/thrust_runs.hpp"
 #include "tests/temporary_folder.hpp"
