@@ -1,8 +1,6 @@
 // How a GPU's kernels run, where it is not left to them; for measurements.
 #pragma once
 
-#include "blco/kernel_choice.hpp"
-
 namespace blco {
 
 // How a GPU adds segments of equal rows to the output (Nguyen et al., ICS 2022, sections 5.2 and 5.3). register_based

@@ -337,7 +337,8 @@ std::uint64_t Job::row_bytes_of_pass(std::size_t mode) const {
   const Precision precision = needs_.backend.precision;
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < tensor_->summary().shape.size(); ++n) {
-    bytes += tensor_->summary().shape[n] * (n == mode ? output_number_bytes(precision) : factor_number_bytes(precision));
+    bytes +=
+        tensor_->summary().shape[n] * (n == mode ? output_number_bytes(precision) : factor_number_bytes(precision));
   }
   return bytes * static_cast<std::uint64_t>(needs_.backend.rank);
 }

@@ -36,7 +36,7 @@ def fit_ours(method, coords, values, shape):
     import blco
 
     tensor = blco.tensor(coords, values, shape=shape)
-    options = {"inner": 10, "tolerance": 1e-4} if method == "apr" else {"tolerance": 0}
+    options = {"inner": 10, "tolerance": 1e-4} if method == "apr" else {"tolerance": 0, "momentum": False}
     begin = time.monotonic()
     model = blco.fit_cpd(tensor, RANK, method, initial=initial_factors(shape), max_sweeps=ITERATIONS[method],
                          **options)

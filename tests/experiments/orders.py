@@ -31,6 +31,8 @@ class Job:
     def __init__(self, options, tensor, rank, threads, is_least):
         self.cpd = [options.bin / "blco-cpd", tensor, "--rank", rank, "--threads", threads, "--devices", "cpu",
                     "--method", options.method, *options.flags.split()]
+        if options.method == "als":
+            self.cpd += ["--momentum", "off"]  # whose own steps are the same over every order
         self.sweeps = LEAST_SWEEPS if is_least else AMPLE_SWEEPS
         self.best = math.inf
         if is_least:

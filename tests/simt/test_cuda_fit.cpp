@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "blco/error.hpp"
+#include "engine/work/job.hpp"
 #include "tests/bench/measure/benchmark.hpp"
 #include "tests/engine/within_budget.hpp"
 #include "tests/simt/emulated_backend.hpp"

@@ -140,6 +140,38 @@ TEST_P(CudaMethods, MoveNoRowsInASweep) {
   }
 }
 
+// A sweep that starts ahead of the model. A start after ten sweeps is slow enough for the fourth to be one.
+TEST(CudaMomentum, MovesNoRowsInASweep) {
+  std::vector<std::uint64_t> moved;
+  for (const std::uint64_t scale : {1, 100}) {
+    TemporaryFolder folder;
+    generate_container({.shape = {20 * scale, 3, 15 * scale}, .nnz = 500, .seed = 3, .counts = true},
+                       folder / "in.blco");
+    const TensorFile tensor(folder / "in.blco");
+    CpdOptions options{.rank = 4, .tolerance = 0};
+    options.max_sweeps = 10;
+    options.compute.devices = {"cpu"};
+    const CpdModel slow = fit_cpd(tensor, options);
+    options.initial = &slow;
+    options.max_sweeps = 7;
+    options.compute.devices = {"cuda"};
+    std::vector<std::uint64_t> after;
+    options.on_sweep = [&](const SweepReport&) {
+      after.push_back(simt::counters().bytes_to_device + simt::counters().bytes_to_host);
+      return true;
+    };
+
+    simt::reset();
+    const CpdModel ahead = fit_cpd(tensor, options);
+
+    moved.push_back(after[6] - after[3]);
+    options.momentum = false;
+    EXPECT_NE(fit_cpd(tensor, options).fit_history, ahead.fit_history);
+  }
+  const std::uint64_t row_bytes = (2000 + 3 + 1500) * 4 * sizeof(double);
+  EXPECT_LT(moved[1], moved[0] + row_bytes / 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaMethods, ::testing::ValuesIn(every_method()),
                          [](const auto& of) { return of.param.name; });
 

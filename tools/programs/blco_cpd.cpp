@@ -19,13 +19,14 @@ using namespace blco;
 
 using cli::CpdArguments;
 
-void add_declared_gpu(cli::CommandLine& line, DeclaredGpu& gpu) {
-  line.add_size("--declare-gpu", gpu.memory_bytes,
+void add_plans(cli::CommandLine& line, CpdArguments& arguments) {
+  line.begin_group("Plans without a fit");
+  line.add_flag("--dry-run", arguments.dry_run,
+                "Print the plan and stop: where chunks are kept, and the memory required");
+  line.add_size("--declare-gpu", arguments.gpu.memory_bytes,
                 "With --dry-run: plan for a GPU with this much memory; the GPU need not exist", "");
   line.needs("--declare-gpu", "--dry-run");
-}
-
-void add_declared_cluster(cli::CommandLine& line, DeclaredCluster& cluster) {
+  DeclaredCluster& cluster = arguments.cluster;
   cluster.nodes = 0;
   line.add_whole("--declare-cluster", cluster.nodes, 1,
                  {"N",
@@ -50,6 +51,7 @@ void add_declared_cluster(cli::CommandLine& line, DeclaredCluster& cluster) {
 
 void add_start(cli::CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
+  line.begin_group("How it starts");
   line.add_whole("--seed", cpd.seed, 0, {"N", "Seed of the random initial factors"});
   line.add_choice<Start>("--start", cpd.start,
                          {{"auto", Start::automatic},
@@ -65,6 +67,25 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
       {"MODEL",
        "Start from the factors of this model, a warm start of its rank, instead of random ones. The tensor may have "
        "more indices than the model, such as after blco-ingest --labels-from; their rows are random"});
+}
+
+void add_end(cli::CommandLine& line, CpdArguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.begin_group("When it stops");
+  line.add("--sweeps",
+           [&](const std::string& word) {
+             cpd.max_sweeps = static_cast<int>(cli::parse_whole(word, 1, std::numeric_limits<int>::max()));
+           },
+           {"N", "Maximum number of sweeps, including those of a resumed model",
+            fmt::format("{}, complete: {}", max_sweeps_of({}), max_sweeps_of({.method = CompletionMethod()}))});
+  cli::add_tolerance(line, cpd);
+  line.add("--time-limit", cpd.time_limit_seconds, cli::parse_duration,
+           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
+}
+
+void add_checkpoints(cli::CommandLine& line, CpdArguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.begin_group("Checkpoints");
   cli::add_checkpoint_options(line, cpd.checkpoint, cpd.checkpoint_sweeps);
   line.add_path("--resume", cpd.resume,
                 {"FILE",
@@ -72,8 +93,6 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
                  "loss, constraints, ridge and precision; give other options again. A model of -o of plain least "
                  "squares continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed"});
-  line.add("--time-limit", cpd.time_limit_seconds, cli::parse_duration,
-           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
 }
 
 void add_options(cli::CommandLine& line, CpdArguments& arguments) {
@@ -85,19 +104,13 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
                  "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
   cpd.rank = 0;
   cli::add_rank_options(line, arguments);
-  line.add("--sweeps",
-           [&](const std::string& word) {
-             cpd.max_sweeps = static_cast<int>(cli::parse_whole(word, 1, std::numeric_limits<int>::max()));
-           },
-           {"N", "Maximum number of sweeps, including those of a resumed model",
-            fmt::format("{}, complete: {}", max_sweeps_of({}), max_sweeps_of({.method = CompletionMethod()}))});
   cli::add_method_options(line, arguments);
   add_start(line, arguments);
+  add_end(line, arguments);
+  add_checkpoints(line, arguments);
+  line.begin_group("Where it computes");
   cli::add_compute_options(line, cpd.compute);
-  line.add_flag("--dry-run", arguments.dry_run,
-                "Print the plan and stop: where chunks are kept, and the memory required");
-  add_declared_gpu(line, arguments.gpu);
-  add_declared_cluster(line, arguments.cluster);
+  add_plans(line, arguments);
 }
 
 // The error over cells that the fit sees falls all the while.
@@ -196,11 +209,9 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
 constexpr const char* about =
     "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.\n"
     "The model is a sum of R components, by falling weight: each a weight times the outer product of a column per "
-    "mode.\n"
-    "Cells that are not listed in the tensor X count as zero (--method complete: as unknown). The fit is\n"
+    "mode. Cells that are not listed in the tensor X count as zero (--method complete: as unknown). The fit is "
     "1 - |X - model| / |X| over all cells, where |X| is the root of the sum of squares; methods other than als have "
-    "an\n"
-    "objective instead, which they minimise.";
+    "an objective instead, which they minimise.";
 
 constexpr const char* examples =
     "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
@@ -215,7 +226,9 @@ int main(int argc, char** argv) {
   cli::CommandLine line("blco-cpd", about, examples);
   CpdArguments arguments;
   add_options(line, arguments);
+  line.begin_group("What it prints");
   cli::Reporter reporter(line, argc, argv);
+  line.begin_group("Where it computes");
   cli::Processes processes(line);
   return processes.run(argc, argv, arguments.tensor, arguments.cpd.compute,
                        [&] { decompose(line, arguments, reporter); });

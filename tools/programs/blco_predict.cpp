@@ -41,9 +41,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_whole("--top", predict.top, 1,
                  {"N", "Write only the N entries of the largest deviances, the worst first", "all entries"});
   line.excludes("--summary", {"--output", "--top"});
-  line.add("--loss", [&](const std::string& word) { predict.loss = cli::parse_loss_name(word); },
-           {cli::loss_choices(), "Loss of the deviance; for gaussian the deviance is the squared residual",
-            "that of the model"});
+  line.add(
+      "--loss", [&](const std::string& word) { predict.loss = cli::parse_loss_name(word); },
+      {"LOSS", "Loss of the deviance: " + cli::loss_choices() + "; of gaussian the deviance is the squared residual",
+       "that of the model"});
   line.add_flag("--skip-unknown", predict.skip_unknown,
                 "Leave out entries whose index or label the model does not have, and count them");
   line.add_flag("--without-values", predict.without_values,

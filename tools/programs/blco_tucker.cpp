@@ -42,25 +42,31 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--ranks", tucker.ranks, parse_ranks,
       {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
        "those of --init or --resume"});
-  line.add_real("--error", tucker.max_error,
-                "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, up to 8) up "
-                "or down, as far as --memory allows; 0: --ranks are the ranks; at least 0.000001, or 0.001 where "
-                "--precision is not f64");
+  line.add_real(
+      "--error", tucker.max_error,
+      "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, up to 8) up "
+      "or down, as far as --memory allows; 0: --ranks are the ranks; at least 0.000001, or 0.001 where "
+      "--precision is not f64");
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},
       "hooi takes the leading singular vectors of each unfolding, which it holds in memory; hoqri reads it a few "
       "columns at a time, and takes more passes and sweeps; auto takes hooi where the memory budget has room, "
       "and always with --deterministic");
-  line.add_whole("--sweeps", tucker.max_sweeps, 1,
-                 {"N", "Maximum number of sweeps, including those of a resumed model"});
-  line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
+  line.begin_group("How it starts");
   line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
   line.add_choice<TuckerStart>("--start", tucker.start,
                                {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}},
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
   line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
   line.excludes("--init", {"--seed", "--start"});
+  line.begin_group("When it stops");
+  line.add_whole("--sweeps", tucker.max_sweeps, 1,
+                 {"N", "Maximum number of sweeps, including those of a resumed model"});
+  line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
+  line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
+           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
+  line.begin_group("Checkpoints");
   cli::add_checkpoint_options(line, tucker.checkpoint, tucker.checkpoint_sweeps);
   line.add_path("--resume", tucker.resume,
                 {"FILE",
@@ -68,9 +74,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "method; give other options again. A model of -o continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed", "--start"});
   line.excludes("--error", {"--checkpoint", "--resume"});
-  line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
-           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
+  line.begin_group("Where it computes");
   cli::add_compute_options(line, tucker.compute);
+  line.begin_group("Plans without a fit");
   line.add_flag("--dry-run", arguments.dry_run,
                 "Print the plan and stop: where chunks are kept, and the memory required");
 }
@@ -169,10 +175,8 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
 
 constexpr const char* about =
     "Fits a Tucker model to the tensor of a BLCO container: a small core times a matrix with orthonormal columns in "
-    "each\n"
-    "mode. Chunks that do not fit in memory are streamed from disk. Cells that are not listed in the tensor X count "
-    "as\n"
-    "zero; the fit is 1 - |X - model| / |X| over all cells, where |X| is the root of the sum of squares.";
+    "each mode. Chunks that do not fit in memory are streamed from disk. Cells that are not listed in the tensor X "
+    "count as zero; the fit is 1 - |X - model| / |X| over all cells, where |X| is the root of the sum of squares.";
 
 constexpr const char* examples =
     "  blco-tucker calls.blco --ranks 8 -o calls-tucker.h5\n"
@@ -185,7 +189,9 @@ int main(int argc, char** argv) {
   cli::CommandLine line("blco-tucker", about, examples);
   Arguments arguments;
   add_options(line, arguments);
+  line.begin_group("What it prints");
   cli::Reporter reporter(line, argc, argv);
+  line.begin_group("Where it computes");
   cli::Processes processes(line);
   return processes.run(argc, argv, arguments.tensor, arguments.tucker.compute, [&] { decompose(arguments, reporter); });
 }

@@ -5,10 +5,12 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <blco/version.hpp>
 #include <cerrno>
@@ -22,9 +24,64 @@
 namespace blco::cli {
 namespace {
 
-// Help with defaults after the descriptions, and a one-line usage that names the required arguments.
+constexpr std::size_t most_columns = 100;   // of a line that is easy to read
+constexpr std::size_t fewest_columns = 60;  // below, a terminal breaks lines itself
+
+// Of the help's lines: those of the terminal, if that is what it goes to.
+std::size_t help_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return most_columns;
+  return std::clamp<std::size_t>(size.ws_col, fewest_columns, most_columns);
+}
+
+// Breaks each line of the text between words, so that none is longer than `columns`; after a break `indent` spaces come
+// first, which count, as those that stand before the text do.
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent = 0) {
+  std::string lines;
+  std::size_t at = indent;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const bool is_first = lines.empty() || lines.back() == '\n' || lines.back() == ' ';
+    if (!is_first && at + 1 + end > columns) {
+      lines += '\n' + std::string(indent, ' ');
+      at = indent;
+    } else if (!is_first) {
+      lines += ' ';
+      ++at;
+    }
+    lines += text.substr(0, end);
+    at += end;
+    if (end < text.size() && text[end] == '\n') {
+      lines += '\n' + std::string(indent, ' ');
+      at = indent;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// Help with lines of the terminal's width, defaults after the descriptions, and a one-line usage that names the
+// required arguments.
 class HelpFormatter final : public CLI::Formatter {
  public:
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped(app->get_description(), columns_) + "\n\n";
+  }
+
+  // One empty line before each title.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+    return text;
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    std::string text = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    const std::size_t column = get_column_width();
+    text += text.size() + 2 > column ? '\n' + std::string(column, ' ') : std::string(column - text.size(), ' ');
+    return text + wrapped(make_option_desc(option), columns_, column) + "\n";
+  }
+
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
     return type.empty() ? "" : " " + type;
@@ -51,6 +108,9 @@ class HelpFormatter final : public CLI::Formatter {
     }
     return usage + " [OPTIONS]\n";
   }
+
+ private:
+  std::size_t columns_ = help_columns();
 };
 
 // By ErrorKind: the word in JSON, and the exit code.
@@ -143,12 +203,13 @@ struct CommandLine::Impl {
   CLI::App app;
   std::function<void(const std::string& kind, const std::string& message, int code)> tell_failure;
   bool is_silent = false;
+  std::string group;  // of the options that are added next; empty: the first one
 };
 
 CommandLine::CommandLine(const std::string& name, const std::string& description, const std::string& examples)
     : impl_(std::make_unique<Impl>()) {
   const auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(34);
+  formatter->column_width(26);
   formatter->label("Positionals", "Arguments");
   CLI::App& app = impl_->app;
   app.name(name);
@@ -181,6 +242,7 @@ void CommandLine::add(const std::string& name, std::function<void(const std::str
           ? app.add_option_function<std::vector<std::string>>(name, assign_all, text.description)
           : app.add_option_function<std::string>(name, assign_one, text.description);
   const bool is_required = text.fallback == required;
+  if (!impl_->group.empty()) option->group(impl_->group);
   option->type_name(text.type)->default_str(is_required ? "" : text.fallback)->required(is_required);
   if (takes == Takes::one_word_or_none) option->expected(0, 1);
   // The next argument may be a positional one.
@@ -188,8 +250,11 @@ void CommandLine::add(const std::string& name, std::function<void(const std::str
 }
 
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {
-  impl_->app.add_flag(name, value, description);
+  CLI::Option* const option = impl_->app.add_flag(name, value, description);
+  if (!impl_->group.empty()) option->group(impl_->group);
 }
+
+void CommandLine::begin_group(const std::string& title) { impl_->group = title; }
 
 void CommandLine::add_path(const std::string& name, std::filesystem::path& path, const OptionText& text) {
   const auto parse = [](const std::string& word) {

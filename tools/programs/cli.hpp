@@ -46,7 +46,7 @@ std::pair<int, int> parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
 double parse_real(const std::string& text);  // 0 or above
 Loss parse_loss_name(const std::string& text);
-std::string loss_choices();  // all names, for --help: "gaussian|poisson|..."
+std::string loss_choices();  // all names, for --help: "gaussian, poisson, ..."
 double parse_signed(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h, 5us, 20ms.
 double parse_duration(const std::string& text);
@@ -80,6 +80,9 @@ class CommandLine {
   std::string name() const;
   // As cli::name_flags has it, of the flags of this command.
   std::string name_flags(const std::string& message) const;
+
+  // Options that are added from here on stand under this title of the help.
+  void begin_group(const std::string& title);
 
   // Adds an option "-o,--output" or a positional argument "INPUT". `assign` receives each of its words, an empty one
   // where there is none; an Error that it throws becomes a usage error naming the option.

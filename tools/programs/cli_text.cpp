@@ -160,7 +160,7 @@ Loss parse_loss_name(const std::string& text) {
   return *loss;
 }
 
-std::string loss_choices() { return fmt::format("{}", fmt::join(loss_names(), "|")); }
+std::string loss_choices() { return fmt::format("{}", fmt::join(loss_names(), ", ")); }
 
 double parse_signed(const std::string& text) {
   const bool is_negative = text.starts_with('-');

@@ -125,40 +125,42 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
 
 // Of the methods other than least squares.
 void add_own_options(CommandLine& line, CpdArguments& arguments) {
+  line.begin_group("With --method apr");
   line.add_whole("--inner", arguments.apr.inner_iterations, 1,
-                 {"N", "With --method apr: updates of a mode in a sweep, at most; each takes a pass"});
-  line.add_real("--kappa", arguments.apr.kappa,
-                "With --method apr: added to inadmissible zeros, which are numbers of a factor that are 0 although the "
-                "objective would fall if they grew");
+                 {"N", "Updates of a mode in a sweep, at most; each takes a pass"});
+  line.add_real(
+      "--kappa", arguments.apr.kappa,
+      "Added to inadmissible zeros, which are numbers of a factor that are 0 although the objective would fall if "
+      "they grew");
+  line.begin_group("With --method gcp");
   GcpMethod& gcp = arguments.gcp;
-  line.add("--loss", gcp.loss, parse_loss_name, {loss_choices(), "With --method gcp: what a cell costs", "gaussian"});
-  line.add_whole("--evaluations", arguments.lbfgs.evaluations, 1,
-                 {"N",
-                  "With --method gcp where the sum over all cells is exact (gaussian, poisson, all cells listed, or at "
-                  "most 262144 cells): evaluations of a sweep, each one pass"});
+  line.add("--loss", gcp.loss, parse_loss_name, {"LOSS", "What a cell costs: " + loss_choices(), "gaussian"});
+  line.add_whole(
+      "--evaluations", arguments.lbfgs.evaluations, 1,
+      {"N",
+       "Where the sum over all cells is exact (gaussian, poisson, all cells listed, or at most 262144 cells): "
+       "evaluations of a sweep, each one pass"});
   line.add("--learning-rate", arguments.adam.learning_rate, parse_positive,
-           {"X",
-            "With --method gcp elsewhere: step size of Adam at the start, as a share of a column's "
-            "root mean square",
+           {"X", "Elsewhere: step size of Adam at the start, as a share of a column's root mean square",
             fmt::format("{}", arguments.adam.learning_rate)});
   line.add("--samples", arguments.adam.sampled_zeros,
            [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
-           {"N", "With --method gcp elsewhere: zeros that a step of Adam samples", "as many as it has nonzeros"});
+           {"N", "Elsewhere: zeros that a step of Adam samples", "as many as it has nonzeros"});
   line.excludes("--evaluations", {"--learning-rate", "--samples"});
+  line.begin_group("With --method complete");
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
-                 {"N", "With --method complete: steps of conjugate gradients per mode and sweep, each one pass"});
-  line.add_path(
-      "--validate", arguments.validation,
-      {"FILE",
-       "With --method complete: a container of held-out entries, of the same shape and labels, as blco-ingest "
-       "makes it with --held-out-to, with --labels-from the tensor for tables, or with --shape; the fit stops "
-       "when their error has risen twice in a row, and keeps the model with the smallest error"});
+                 {"N", "Steps of conjugate gradients per mode and sweep, each one pass"});
+  line.add_path("--validate", arguments.validation,
+                {"FILE",
+                 "A container of held-out entries, of the same shape and labels, as blco-ingest makes it with "
+                 "--held-out-to, with --labels-from the tensor for tables, or with --shape; the fit stops "
+                 "when their error has risen twice in a row, and keeps the model with the smallest error"});
 }
 
 void add_momentum(CommandLine& line, CpdOptions& cpd) {
   line.add_choice<std::optional<bool>>(
       "--momentum", cpd.momentum, {{"on", true}, {"off", false}},
-      "With --method als: once sweeps have slowed down, start each ahead of the model, on the line from the one before, "
+      "Once sweeps have slowed down, start each ahead of the model, on the line from the one before, "
       "and undo a sweep that ends with a worse model (restart). Takes fewer sweeps, and one more copy of the factors; "
       "with no other constraint than --nonnegative. Without it, on where it goes, or with --resume as that checkpoint "
       "has it");
@@ -166,8 +168,7 @@ void add_momentum(CommandLine& line, CpdOptions& cpd) {
 
 }  // namespace
 
-void add_method_options(CommandLine& line, CpdArguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
+void add_tolerance(CommandLine& line, CpdOptions& cpd) {
   line.add("--tolerance", [&](const std::string& word) { cpd.tolerance = parse_real(word); },
            {"X",
             "Stop when a sweep changes the fit by less than X; gcp: the objective, by X times the best constant "
@@ -175,23 +176,29 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
             "number of the factors is below X",
             fmt::format("{}, apr: {}, complete: {}", tolerance_of({}), tolerance_of({.method = AprMethod()}),
                         tolerance_of({.method = CompletionMethod()}))});
+}
+
+void add_method_options(CommandLine& line, CpdArguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.begin_group("What is fitted");
   line.add_choice<std::string>(
       "--method", arguments.method, {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"complete", "complete"}},
       "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
       "the losses of --loss (gcp); least squares over the entries alone, cells that are not listed being unknown "
       "(complete)");
   add_constraints(line, arguments);
-  add_own_options(line, arguments);
+  line.begin_group("With --method als");
   add_momentum(line, cpd);
   line.add(
       "--ridge", [&](const std::string& word) { cpd.ridge = parse_real(word); },
       {"X",
-       "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
-       "that components do not grow against each other; a component that stands alone has its weight divided "
-       "by 1 + X, so 0.01 to 0.1 will do. complete adds the squares of all factors' entries, times a power "
-       "of the values' size, so that X does not depend on their unit",
+       "Add X times the sum of the squared weights to what is minimised, so that components do not grow against each "
+       "other. A component that stands alone has its weight divided by 1 + X, so 0.01 to 0.1 will do. With --method "
+       "complete: add the squares of all factors' entries, times X and a power of the values' size, so that X does not "
+       "depend on their unit",
        "0; complete: found by the fit, by held-out entries of --validate, or by some that it holds back itself where "
        "rows have few entries"});
+  add_own_options(line, arguments);
 }
 
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,

@@ -46,6 +46,7 @@ struct CpdArguments {
 };
 
 void add_method_options(CommandLine& line, CpdArguments& arguments);
+void add_tolerance(CommandLine& line, CpdOptions& cpd);
 // Puts the method into arguments.cpd; with --resume, what is not given is that of the model. `validation` is the tensor
 // of --validate, or null. Throws Error{invalid_argument} for options of another method, and for modes that the tensor
 // does not have.

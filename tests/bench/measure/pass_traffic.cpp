@@ -21,7 +21,7 @@ double share_in_cache(std::uint64_t bytes, std::uint64_t cache_bytes) {
 std::vector<PassLoad> loads_of(const Job& job) {
   const ChunkSource& chunks = job.pass_chunks();
   const TensorSizes sizes = measure_tensor(chunks);
-  const std::vector<std::uint64_t>& shape = chunks.shape();
+  const std::vector<std::uint64_t>& shape = chunks.info().shape;
   const JobOrder order = job.order();
   const CpdPlan plan = job.describe();
   std::vector<PassLoad> loads;

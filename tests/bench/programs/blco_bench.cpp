@@ -90,9 +90,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                   .description = "Columns of the factor matrices, 1 to 4096; required but for --disk, --decode, and "
                                  "--roofline without TENSOR"});
   line.add("--loss", [&](const std::string& text) { arguments.loss = cli::parse_loss_name(text); },
-           {.type = cli::loss_choices(),
+           {.type = "LOSS",
             .description = "Also measure a loss pass, which fills the outputs of all modes, beside the MTTKRPs of all "
-                           "modes; the plan then has room for these outputs"});
+                           "modes; the plan then has room for these outputs; one of " +
+                           cli::loss_choices()});
   line.add_choice<TensorProduct>(
       "--product", arguments.product,
       {{"mttkrp", TensorProduct::mttkrp}, {"ttm", TensorProduct::ttm}, {"ttmc", TensorProduct::ttmc}},
