@@ -121,7 +121,8 @@ double BenchmarkReport::mean_speed() const {
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
   if (benchmark.slots != 0 && (benchmark.slots < 2 || benchmark.slots > 64)) {
-    throw Error(ErrorKind::invalid_argument, option_name("slots") + " must be 0, or from 2 to 64");
+    throw Error(ErrorKind::invalid_argument,
+                option_name("slots") + " must be 0, or from 2 to 64, not " + std::to_string(benchmark.slots));
   }
   check_options(tensor.summary(), options);
   if (benchmark.loss) check_parameter(*benchmark.loss);
