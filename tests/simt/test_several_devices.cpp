@@ -15,7 +15,7 @@
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/work/counting_peers.hpp"
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
