@@ -7,8 +7,10 @@
 #include <blco/memory_tensor.hpp>
 #include <blco/peers.hpp>
 #include <blco/tucker.hpp>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -23,8 +25,11 @@ namespace {
 
 using Words = std::vector<std::string>;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 class SeveralDevices : public ::testing::Test {
  protected:
@@ -261,6 +266,33 @@ TEST_F(SeveralDevices, OfAllThoseThatCannotServeAreLeftOut) {
   EXPECT_THAT(
       plan_cpd(*tensor_, on({"all"})).device_note,
       AllOf(HasSubstr("no GPU: cuda:0 is left out: "), HasSubstr("busy or unavailable"), HasSubstr("cuda:1 is")));
+}
+
+TEST_F(SeveralDevices, ForWhichTheDriverCompilesCodeAreToldOfBeforeTheyWork) {
+  simt::set_device(1, {.name = "New GPU", .major = 10, .minor = 3});
+  std::mutex mutex;
+  Words told;
+  std::uint64_t kernels_before = 0;
+  const auto fit_on = [&](const Words& devices) {
+    CpdOptions options = on(devices);
+    options.compute.on_compile = [&](const std::string& text) {
+      const std::lock_guard lock(mutex);
+      told.push_back(text);
+      kernels_before = simt::counters().kernels;
+    };
+    plan_cpd(*tensor_, options);
+    EXPECT_TRUE(told.empty()) << "a plan compiles nothing";
+    fit_cpd(*tensor_, options);
+    return std::exchange(told, {});
+  };
+
+  EXPECT_THAT(fit_on({"cuda:0"}), IsEmpty());
+  EXPECT_THAT(fit_on({"cpu", "cuda:1"}), ElementsAre(HasSubstr("compute capability 10.3, that of the GPU New GPU")));
+  simt::reset();
+  simt::set_device({.major = 12, .count = 2});
+  EXPECT_THAT(fit_on({"cuda:1"}), ElementsAre(HasSubstr("takes minutes")));
+  EXPECT_EQ(kernels_before, 0);
+  EXPECT_THAT(fit_on({"all"}), SizeIs(2));
 }
 
 // The first GPU may be full, or another process may have it for itself.

@@ -225,6 +225,7 @@ int main(int argc, char** argv) {
   CpdArguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
+  arguments.cpd.compute.on_compile = reporter.notes_of_threads();
   cli::Processes processes(line);
   return processes.run(argc, argv, arguments.tensor, arguments.cpd.compute,
                        [&] { decompose(line, arguments, reporter); });
