@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
 #include <blco/peers.hpp>
@@ -132,6 +133,30 @@ TEST_F(SeveralDevices, CopyFromPinnedMemoryAlone) {
 
   EXPECT_EQ(simt::take_pageable_copies(), 0U);
   EXPECT_THAT(simt::fake_device().contexts, ::testing::ElementsAre(1));
+}
+
+// Whether the GPU comes to take one of these chunks is a matter of time; where they lie is not.
+TEST_F(SeveralDevices, PinThePackedChunksOfTheCpu) {
+  CpdOptions options = on({"cpu=1000", "cuda:1=0.001"});
+  options.compute.memory.device_bytes = plan_cpd(*tensor_, on({"cuda:1"})).device_minimum_bytes;
+  options.compute.memory.host_bytes = plan_cpd(*tensor_, options).minimum_bytes;
+  for (int step = 0; step < 40 && plan_cpd(*tensor_, options).packed_chunks == 0; ++step) {
+    options.compute.memory.host_bytes += 5'000;
+  }
+  const CpdPlan plan = plan_cpd(*tensor_, options);
+  ASSERT_GT(plan.packed_chunks, 0);
+  ASSERT_EQ(plan.others.at(0).packed_chunks, 0);
+  std::uint64_t pinned = 0;
+  options.on_progress = [&](const Progress&) {
+    pinned = std::max(pinned, simt::counters().live_pinned);
+    return true;
+  };
+
+  fit_cpd(*tensor_, options);
+
+  const int staging = 1;
+  const int packed = 1;
+  EXPECT_EQ(pinned, plan.others[0].slots + staging + packed);
 }
 
 TEST_F(SeveralDevices, SayThatMemoryCannotBePinned) {
