@@ -101,7 +101,7 @@ spilling_kernels() {
   awk -F"'" '
     /^==> / { file = $0; sub(/.*\//, "", file); sub(/\.ptxas.*/, "", file) }
     /Compiling entry function/ { name = $2 }
-    / spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print file, name }'
+    / spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print (file == "" ? "" : file " ") name }'
 }
 
 find_nvcc12() {
