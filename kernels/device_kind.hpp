@@ -21,6 +21,8 @@ struct DeviceLimits {
   std::uint64_t shared_bytes_per_multiprocessor = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
+  int capability = 0;            // compute capability: 100 for the major number, 10 for the minor; 0: not known
+  bool has_machine_code = true;  // of this build; else the driver compiles it when a kernel is first used
 };
 
 // Ranks of which a GPU's MTTKRP has a kernel of its own; others run a slower one.

@@ -6,7 +6,8 @@
 # usage: gpu_pack.sh PACK ARCHITECTURES [BUILT]
 #
 # PACK is a folder to fill, or a file named *.tar.*. ARCHITECTURES are as in CMAKE_CUDA_ARCHITECTURES; none: 80, 90, 100
-# and 120, as far as nvcc knows them, and PTX. With BUILT, a build folder, nothing is compiled. NVCC12 names the compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
+# and 120, as far as nvcc knows them, and PTX. With BUILT, a build folder, nothing is compiled. NVCC12 names the
+# compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
 set -euo pipefail
 pack=$1
 architectures=$2
@@ -66,26 +67,41 @@ known_architectures() {
   echo "$list;90-virtual"
 }
 
-# No MTTKRP kernel may keep numbers in memory that its registers have no room for.
+# No MTTKRP kernel may keep numbers in memory that its registers have no room for. Each line given to the compilers is
+# an architecture, the type of sums and that of factors.
 check_spills() {
-  local nvcc=$1 types arch bad
-  for types in double,double float,float double,float; do
-    for arch in 80 90 120; do
-      "$nvcc" --list-gpu-code | grep -qx "sm_$arch" || continue
-      "$nvcc" -std=c++20 -arch=sm_$arch --expt-relaxed-constexpr -Xptxas -v -I. -DBLCO_SUM="${types%,*}" \
-        -DBLCO_FACTOR="${types#*,}" -cubin kernels/cuda/mttkrp.cu -o "$work/cubin" 2>"$work/ptxas"
-      bad=$(spilling_kernels <"$work/ptxas")
-      if [ -n "$bad" ]; then
-        say "registers spill on $arch, of $types: $bad"
-        return 1
-      fi
-    done
+  local nvcc=$1 known arch types archs=() jobs=() count bad
+  known=$("$nvcc" --list-gpu-code)
+  for arch in 80 90 120; do
+    if ! grep -qx "sm_$arch" <<<"$known"; then continue; fi
+    archs+=("$arch")
+    for types in 'double double' 'float float' 'double float'; do jobs+=("$arch $types"); done
   done
+  say "looking for registers that spill, which takes minutes: MTTKRP for ${archs[*]}"
+  # shellcheck disable=SC2016
+  printf '%s\n' "${jobs[@]}" | NVCC=$nvcc INTO=$work xargs -P "$(nproc)" -L 1 bash -c '
+    "$NVCC" -std=c++20 -O3 -DNDEBUG -arch="sm_$0" -Xptxas -v -I. -DBLCO_SUM="$1" -DBLCO_FACTOR="$2" -cubin \
+      kernels/cuda/mttkrp.cu -o "$INTO/$0-$1-$2.cubin" >"$INTO/$0-$1-$2.ptxas" 2>&1 ||
+      { cat "$INTO/$0-$1-$2.ptxas" >&2; exit 255; }'
+  count=$(cat "$work"/*.ptxas | grep -c 'Compiling entry function.*mttkrp_kernel' || true)
+  if [ "$count" -eq 0 ]; then
+    say "ptxas names no MTTKRP kernel, so that spills could not be looked for"
+    return 1
+  fi
+  bad=$(tail -n +1 "$work"/*.ptxas | spilling_kernels)
+  if [ -n "$bad" ]; then
+    say "registers spill:"$'\n'"$bad"
+    return 1
+  fi
+  say "none of $count MTTKRP kernels spills registers"
 }
 
-# Of what ptxas says of all kernels.
+# Of what ptxas says of all kernels in several files, each behind the file's name.
 spilling_kernels() {
-  awk -F"'" '/Compiling entry function/ { name = $2 } / spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print name }'
+  awk -F"'" '
+    /^==> / { file = $0; sub(/.*\//, "", file); sub(/\.ptxas.*/, "", file) }
+    /Compiling entry function/ { name = $2 }
+    / spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print (file == "" ? "" : file " ") name }'
 }
 
 find_nvcc12() {

@@ -234,6 +234,7 @@ namespace {
 }  // namespace
 
 void Job::make_backend() {
+  tell_of_compiling();
   try {
     backend_ = needs_.kind->make(backend_config(needs_, plan_), side_jobs_);
   } catch (const NoPinnedMemory& error) {

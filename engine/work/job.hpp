@@ -5,6 +5,7 @@
 #include <blco/plan.hpp>
 #include <blco/tensor.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,8 @@ class Job {
   bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
   int take_gpu_in_turn();
+  // Calls Compute::on_compile where the driver has to.
+  void tell_of_compiling() const;
   void choose_slabs();
   std::string obstacle_to_orders() const;
   std::string advantage_of_natural_order(const Plan& ordered) const;
@@ -95,6 +98,7 @@ class Job {
   JobNeeds needs_;
   std::string device_name_;  // one of Compute::devices, or empty
   std::string device_note_;
+  std::function<void(const std::string&)> on_compile_;
   std::string orders_note_;
   std::optional<std::uint64_t> least_of_orders_;  // a budget for them, where the job reads the natural order instead
   const DeclaredGpu* declared_;

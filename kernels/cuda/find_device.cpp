@@ -43,6 +43,8 @@ std::string dotted(int number, int unit) {
   return std::to_string(number / unit) + '.' + std::to_string(number % unit / 10);
 }
 
+int capability_of(const cudaDeviceProp& properties) { return 100 * properties.major + 10 * properties.minor; }
+
 std::optional<Obstacle> check_driver(Candidate&) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -66,7 +68,7 @@ std::optional<Obstacle> read_properties(Candidate& found) {
 }
 
 std::optional<Obstacle> check_code(Candidate& found) {
-  const int capability = 100 * found.properties.major + 10 * found.properties.minor;
+  const int capability = capability_of(found.properties);
   const int oldest = cuda::oldest_architecture();
   const std::string gpu =
       std::string("the GPU ") + found.properties.name + " has compute capability " + dotted(capability, 100);
@@ -139,7 +141,8 @@ DeviceSearch find_device() noexcept {
   const cudaDeviceProp& properties = found.properties;
   return {.limits = DeviceLimits{properties.name, properties.multiProcessorCount,
                                  static_cast<std::uint64_t>(properties.l2CacheSize), properties.sharedMemPerBlockOptin,
-                                 properties.sharedMemPerMultiprocessor, found.total_bytes, found.free_bytes}};
+                                 properties.sharedMemPerMultiprocessor, found.total_bytes, found.free_bytes,
+                                 capability_of(properties), cuda::has_machine_code(capability_of(properties))}};
 }
 
 }  // namespace blco

@@ -1,6 +1,8 @@
 """Fits that several processes share, here threads that send each other bytes."""
 import queue
+import sys
 import threading
+import types
 
 import blco
 import numpy as np
@@ -77,3 +79,70 @@ def test_an_exception_of_the_communicator_ends_the_fit(chunked):
 
     with pytest.raises(OSError, match="comm: .*the cable is out"):
         blco.fit_cpd(chunked, rank=2, comm=Broken())
+
+
+class MachineComm:
+    """What mpi4py's communicator says of one of the processes of a machine, whose variables are in `visible`."""
+
+    def __init__(self, visible, rank):
+        self.visible, self.rank, self.is_freed = visible, rank, False
+
+    def Dup(self):
+        return self
+
+    def Split_type(self, kind):
+        assert kind == "shared"
+        return self
+
+    def Get_rank(self):
+        return self.rank
+
+    def Get_size(self):
+        return len(self.visible)
+
+    def allgather(self, own):
+        assert own == self.visible[self.rank]
+        return list(self.visible)
+
+    def Free(self):
+        self.is_freed = True
+
+
+@pytest.mark.parametrize(
+    "visible, expected",
+    [
+        ([""] * 4, [(4, 0), (4, 1), (4, 2), (4, 3)]),
+        (["0", "1", "2"], [(1, 0), (1, 0), (1, 0)]),
+        (["0,1", "2,3", "0,1", "2,3"], [(2, 0), (2, 0), (2, 1), (2, 1)]),
+    ],
+    ids=["as many as see all", "one each", "two of two"],
+)
+def test_processes_of_a_machine_take_gpus_in_turn(monkeypatch, visible, expected):
+    from blco._peers import peers_of
+
+    monkeypatch.setitem(
+        sys.modules, "mpi4py", types.SimpleNamespace(MPI=types.SimpleNamespace(COMM_TYPE_SHARED="shared")))
+    for rank, turn in enumerate(expected):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible[rank])
+        comm = MachineComm(visible, rank)
+        peers = peers_of(comm)
+        assert (peers.gpu_sharers, peers.gpu_rank) == turn
+        assert peers.neighbours == len(visible) and comm.is_freed
+
+
+def test_the_engine_asks_a_communicator_for_its_turn(chunked):
+    asked = []
+
+    class Asked(Comm):
+        @property
+        def gpu_sharers(self):
+            asked.append("sharers")
+            return 1
+
+        @property
+        def gpu_rank(self):
+            asked.append("rank")
+            return 0
+
+    blco.fit_cpd(chunked, rank=2, max_sweeps=1, comm=Asked(Threads(1), 0))
+    assert set(asked) == {"sharers", "rank"}

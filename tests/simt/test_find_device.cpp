@@ -59,6 +59,24 @@ TEST_F(FindDevice, AsksWhetherThereIsCodeForTheDevice) {
   EXPECT_TRUE(find_device().limits) << "the errors are forgotten";
 }
 
+// The emulator's list of architectures is 80 and 90. Code for 8.0 runs on all of 8, PTX on what is newer.
+TEST_F(FindDevice, KnowsForWhichDevicesTheDriverCompilesItsCode) {
+  struct Case {
+    int major;
+    int minor;
+    bool has_machine_code;
+  };
+  for (const Case& gpu : {Case{8, 0, true}, {8, 6, true}, {8, 9, true}, {9, 0, true}, {10, 0, false}, {12, 1, false}}) {
+    simt::set_device({.major = gpu.major, .minor = gpu.minor});
+
+    const DeviceSearch found = find_device();
+
+    ASSERT_TRUE(found.limits);
+    EXPECT_EQ(found.limits->has_machine_code, gpu.has_machine_code) << gpu.major << '.' << gpu.minor;
+    EXPECT_EQ(found.limits->capability, 100 * gpu.major + 10 * gpu.minor);
+  }
+}
+
 TEST_F(FindDevice, TellsAnOldDriverFromNone) {
   simt::set_device({.driver_version = 12040});
   expect_none("the NVIDIA driver supports CUDA 12.4, but this build uses the runtime of CUDA 13.0",

@@ -3,19 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
 #include <blco/peers.hpp>
 #include <blco/tucker.hpp>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/work/counting_peers.hpp"
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
@@ -23,8 +26,11 @@ namespace {
 
 using Words = std::vector<std::string>;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 class SeveralDevices : public ::testing::Test {
  protected:
@@ -127,6 +133,30 @@ TEST_F(SeveralDevices, CopyFromPinnedMemoryAlone) {
 
   EXPECT_EQ(simt::take_pageable_copies(), 0U);
   EXPECT_THAT(simt::fake_device().contexts, ::testing::ElementsAre(1));
+}
+
+// Whether the GPU comes to take one of these chunks is a matter of time; where they lie is not.
+TEST_F(SeveralDevices, PinThePackedChunksOfTheCpu) {
+  CpdOptions options = on({"cpu=1000", "cuda:1=0.001"});
+  options.compute.memory.device_bytes = plan_cpd(*tensor_, on({"cuda:1"})).device_minimum_bytes;
+  options.compute.memory.host_bytes = plan_cpd(*tensor_, options).minimum_bytes;
+  for (int step = 0; step < 40 && plan_cpd(*tensor_, options).packed_chunks == 0; ++step) {
+    options.compute.memory.host_bytes += 5'000;
+  }
+  const CpdPlan plan = plan_cpd(*tensor_, options);
+  ASSERT_GT(plan.packed_chunks, 0);
+  ASSERT_EQ(plan.others.at(0).packed_chunks, 0);
+  std::uint64_t pinned = 0;
+  options.on_progress = [&](const Progress&) {
+    pinned = std::max(pinned, simt::counters().live_pinned);
+    return true;
+  };
+
+  fit_cpd(*tensor_, options);
+
+  const int staging = 1;
+  const int packed = 1;
+  EXPECT_EQ(pinned, plan.others[0].slots + staging + packed);
 }
 
 TEST_F(SeveralDevices, SayThatMemoryCannotBePinned) {
@@ -261,6 +291,33 @@ TEST_F(SeveralDevices, OfAllThoseThatCannotServeAreLeftOut) {
   EXPECT_THAT(
       plan_cpd(*tensor_, on({"all"})).device_note,
       AllOf(HasSubstr("no GPU: cuda:0 is left out: "), HasSubstr("busy or unavailable"), HasSubstr("cuda:1 is")));
+}
+
+TEST_F(SeveralDevices, ForWhichTheDriverCompilesCodeAreToldOfBeforeTheyWork) {
+  simt::set_device(1, {.name = "New GPU", .major = 10, .minor = 3});
+  std::mutex mutex;
+  Words told;
+  std::uint64_t kernels_before = 0;
+  const auto fit_on = [&](const Words& devices) {
+    CpdOptions options = on(devices);
+    options.compute.on_compile = [&](const std::string& text) {
+      const std::lock_guard lock(mutex);
+      told.push_back(text);
+      kernels_before = simt::counters().kernels;
+    };
+    plan_cpd(*tensor_, options);
+    EXPECT_TRUE(told.empty()) << "a plan compiles nothing";
+    fit_cpd(*tensor_, options);
+    return std::exchange(told, {});
+  };
+
+  EXPECT_THAT(fit_on({"cuda:0"}), IsEmpty());
+  EXPECT_THAT(fit_on({"cpu", "cuda:1"}), ElementsAre(HasSubstr("compute capability 10.3, that of the GPU New GPU")));
+  simt::reset();
+  simt::set_device({.major = 12, .count = 2});
+  EXPECT_THAT(fit_on({"cuda:1"}), ElementsAre(HasSubstr("takes minutes")));
+  EXPECT_EQ(kernels_before, 0);
+  EXPECT_THAT(fit_on({"all"}), SizeIs(2));
 }
 
 // The first GPU may be full, or another process may have it for itself.

@@ -8,11 +8,13 @@
 #include <new>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/temporary_folder.hpp"
 #include "tools/programs/cli.hpp"
 #include "tools/programs/cpd_program.hpp"
+#include "tools/programs/reporter.hpp"
 
 namespace blco::cli {
 namespace {
@@ -63,6 +65,29 @@ TEST(ParseShape, RefusesWhatIsNoShape) {
        {"", "x", "1x", "x1", "1xx2", "0", "1x0", "1x-2", "1x2.5", "1X2", "1,2", "18446744073709551616"}) {
     EXPECT_EQ(kind_of_error([&] { parse_shape(text); }), ErrorKind::invalid_argument) << text;
   }
+}
+
+TEST(Reporter, NotesALineOfSeveralThreadsOnce) {
+  const auto printed_with = [](std::vector<std::string> words) {
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    const int count = static_cast<int>(arguments.size());
+    arguments.push_back(nullptr);
+    CommandLine line(words[0], "Tests.", "  blco-test");
+    Reporter reporter(line, count, arguments.data());
+    testing::internal::CaptureStderr();
+    line.run(count, arguments.data(), [&] {
+      const auto note = reporter.notes_of_threads();
+      std::thread([copy = note] { copy("it takes minutes"); }).join();
+      note("it takes minutes");
+      note("it takes hours");
+    });
+    return testing::internal::GetCapturedStderr();
+  };
+
+  EXPECT_EQ(printed_with({"blco-test"}), "blco-test: it takes minutes\nblco-test: it takes hours\n");
+  EXPECT_EQ(printed_with({"blco-test", "--quiet"}), "");
+  EXPECT_EQ(printed_with({"blco-test", "--json"}), "");
 }
 
 TEST(ParseNames, KeepsOrderAndRefusesEmptyOnes) {

@@ -229,6 +229,7 @@ int main(int argc, char** argv) {
   line.begin_group("What it prints");
   cli::Reporter reporter(line, argc, argv);
   line.begin_group("Where it computes");
+  arguments.cpd.compute.on_compile = reporter.notes_of_threads();
   cli::Processes processes(line);
   return processes.run(argc, argv, arguments.tensor, arguments.cpd.compute,
                        [&] { decompose(line, arguments, reporter); });

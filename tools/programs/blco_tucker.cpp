@@ -124,6 +124,7 @@ void report_model(const Arguments& arguments, const TuckerModel& model, cli::Rep
 
 void decompose(Arguments& arguments, cli::Reporter& reporter) {
   TuckerOptions& tucker = arguments.tucker;
+  tucker.compute.on_compile = reporter.notes_of_threads();
   std::optional<TuckerModel> initial;
   if (!arguments.initial.empty()) {
     initial = load_tucker(arguments.initial);

@@ -13,6 +13,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string_view>
 
 namespace blco::cli {
@@ -157,6 +160,18 @@ void Reporter::print(const std::string& text) {
 void Reporter::note(const std::string& text) {
   clear_line();
   if (is_text()) log_info(name_, text);
+}
+
+// The live line is the main thread's.
+std::function<void(const std::string&)> Reporter::notes_of_threads() const {
+  struct Told {
+    std::mutex mutex;
+    std::set<std::string> lines;
+  };
+  return [this, told = std::make_shared<Told>()](const std::string& text) {
+    const std::lock_guard lock(told->mutex);
+    if (told->lines.insert(text).second && is_text()) log_info(name_, text);
+  };
 }
 
 void Reporter::warn(const std::string& text) {

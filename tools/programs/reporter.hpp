@@ -7,6 +7,7 @@
 #include <blco/model_summary.hpp>
 #include <blco/progress.hpp>
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -56,6 +57,8 @@ class Reporter {
   void note(fmt::format_string<Args...> format, Args&&... args) {
     note(fmt::format(format, std::forward<Args>(args)...));
   }
+  // Returns what prints each status line once, by whatever thread.
+  std::function<void(const std::string&)> notes_of_threads() const;
   // Prints a line on stderr, also with --quiet and --json.
   void warn(const std::string& text);
   // With --json, prints {"event": name, ...fields} on stdout. Always clears the live line.

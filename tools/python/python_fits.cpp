@@ -1,4 +1,5 @@
 // Fits, plans, MTTKRP and losses, with the options under the words of blco-cpd.
+#include <algorithm>
 #include <array>
 #include <blco/core_consistency.hpp>
 #include <blco/cpd.hpp>
@@ -234,15 +235,21 @@ nb::dict as_dict(const StartsReport& report) {
   return dict;
 }
 
-// An object of Python with rank, size, neighbours, send(to, bytes) and receive(from).
+// An object of Python with rank, size, neighbours, send(to, bytes) and receive(from); it may have gpu_sharers and
+// gpu_rank.
 class PythonPeers final : public Peers {
  public:
   explicit PythonPeers(nb::object comm)
-      : comm_(std::move(comm)), rank_(number("rank")), size_(number("size")), neighbours_(number("neighbours")) {}
+      : comm_(std::move(comm)), rank_(number("rank")), size_(number("size")), neighbours_(number("neighbours")) {
+    gpu_sharers_ = std::max(1, number_or("gpu_sharers", Peers::gpu_sharers()));
+    gpu_rank_ = number_or("gpu_rank", Peers::gpu_rank());
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int neighbours() const override { return neighbours_; }
+  int gpu_sharers() const override { return gpu_sharers_; }
+  int gpu_rank() const override { return gpu_rank_; }
   void send(int to, std::span<const std::byte> message) override {
     call([&] { comm_.attr("send")(to, nb::bytes(message.data(), message.size())); });
   }
@@ -258,6 +265,7 @@ class PythonPeers final : public Peers {
 
  private:
   int number(const char* name) const { return nb::cast<int>(comm_.attr(name)); }
+  int number_or(const char* name, int fallback) const { return nb::hasattr(comm_, name) ? number(name) : fallback; }
 
   template <class Call>
   static void call(const Call& call) {
@@ -273,6 +281,8 @@ class PythonPeers final : public Peers {
   int rank_;
   int size_;
   int neighbours_;
+  int gpu_sharers_ = 1;
+  int gpu_rank_ = 0;
 };
 
 // The model, or None; how alike several starts are, or None; and what a callback raised, or None.

@@ -4,6 +4,7 @@
 #include <blco/kernel_choice.hpp>
 #include <blco/memory_budget.hpp>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct Compute {
   // `threads` are then those of this process, by default its part of the machine's.
   Peers* peers = nullptr;
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
+  // Called before the work of a GPU begins for which this build has no machine code: the driver compiles it at a first
+  // start, which takes minutes. Gets a sentence that says so. Threads of several GPUs call it at once.
+  std::function<void(const std::string&)> on_compile = {};
 };
 
 }  // namespace blco

@@ -296,6 +296,9 @@ int main(int argc, char** argv) {
       "  blco-bench calls.blco --decode --vectors avx2");
   Arguments arguments;
   arguments.cpd.rank = 0;
+  arguments.cpd.compute.on_compile = [was_told = false](const std::string& text) mutable {
+    if (!std::exchange(was_told, true)) cli::log_info("blco-bench", text);
+  };
   add_options(line, arguments);
   line.excludes("--decode", {"--disk", "--roofline", "--format", "--product", "--loss"});
   return line.run(argc, argv, [&] {

@@ -129,7 +129,9 @@ def fit_cpd(
 
     `comm` is a communicator of mpi4py, or an object with `rank`, `size`, `neighbours` (processes on this machine),
     `send(to, bytes)` and `receive(source)` between any two: all its processes call fit_cpd with the same tensor and
-    options, and share the passes. Process 0 gets the model, the others None.
+    options, and share the passes. Process 0 gets the model, the others None. Processes of one machine take its GPUs in
+    turn; an object may say by `gpu_sharers` how many see the GPUs that this one sees, and by `gpu_rank` which of them
+    it is.
     """
     words = dict(locals())
     for name in ("tensor", "starts", "progress", "callback", "comm"):

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
+
+
+def _turn_at_gpus(of_machine: Any) -> tuple[int, int]:
+    """How many processes of this machine share the GPUs that this one sees, and its number among them.
+
+    Launchers part GPUs by a variable. Who is left one has it for itself; others share those of an equal value.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    everyone = of_machine.allgather(visible)
+    if visible and "," not in visible:
+        return 1, 0
+    return everyone.count(visible), everyone[: of_machine.Get_rank()].count(visible)
 
 
 class _MpiPeers:
@@ -15,7 +28,10 @@ class _MpiPeers:
         self._comm = comm.Dup()
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
-        self.neighbours = comm.Split_type(MPI.COMM_TYPE_SHARED).Get_size()
+        of_machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.neighbours = of_machine.Get_size()
+        self.gpu_sharers, self.gpu_rank = _turn_at_gpus(of_machine)
+        of_machine.Free()
 
     def send(self, to: int, message: bytes) -> None:
         self._comm.send(message, dest=to)

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace simt {

@@ -1,4 +1,4 @@
-#include "tests/simt/fake_memory.hpp"
+#include "tests/simt/fakes/fake_memory.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/simt/fake_memory.hpp"
-#include "tests/simt/fake_streams.hpp"
+#include "tests/simt/fakes/fake_memory.hpp"
+#include "tests/simt/fakes/fake_streams.hpp"
 #include "tests/simt/simt_control.hpp"
 
 struct CUevent_st {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kernels/cuda/cublas.hpp"
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 #include "tests/simt/plain_blas.hpp"
 
 struct cublasContext {

@@ -1,4 +1,4 @@
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 
 #include <cstdio>
 #include <cstdlib>

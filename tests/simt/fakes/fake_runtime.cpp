@@ -14,7 +14,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/primary_context.hpp"
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 
 using simt::call;
 using simt::call_to_end;

@@ -1,4 +1,4 @@
-#include "tests/simt/fake_streams.hpp"
+#include "tests/simt/fakes/fake_streams.hpp"
 
 #include <algorithm>
 #include <utility>

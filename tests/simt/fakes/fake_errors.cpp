@@ -1,7 +1,7 @@
 // Names and texts of the errors that the fake runtime gives.
 #include <string>
 
-#include "tests/simt/fake_device.hpp"
+#include "tests/simt/fakes/fake_device.hpp"
 
 namespace {
 
