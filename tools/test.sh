@@ -98,15 +98,15 @@ build_release() {
 # what runs the programs: fuzzers read the same bad files.
 quick=(-DBLCO_QUICK_TESTS=ON "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -fno-sanitize=null,vptr,object-size")
 
-# Of the backends in the tests of kernels, the serial one is the tests' own, and three threads do what two do. Tests that
-# take a tenth of a part's time do again, on more data or until a number is found, what their neighbours do.
-few_backends='-*/reference_*:*/host2_*'
-few_backends+=':Gcp.PoissonFitsRatesFarBelowTheLogarithmsLeast:Workers.SendWhatThePlanOfAClusterCounts'
-few_backends+=':OrderChoice.NamesABudgetThatSuffices:*.GivesTheBytesOfTheCpuForRealTensors'
+# What the sanitizers leave out: of the backends in the tests of kernels, the serial one, which is the tests' own, and
+# three threads, which do what two do; and long tests that do on more data what their neighbours do.
+not_sanitized='-*/reference_*:*/host2_*'
+not_sanitized+=':Gcp.PoissonFitsRatesFarBelowTheLogarithmsLeast:Workers.SendWhatThePlanOfAClusterCounts'
+not_sanitized+=':OrderChoice.NamesABudgetThatSuffices:*.GivesTheBytesOfTheCpuForRealTensors'
 
-# Under ThreadSanitizer, moreover: tests of one thread or of what is computed on one only, and of one loop in every
-# precision or for every processor.
-without_threads="$few_backends:*/host1_*:*_f32*:*_mixed*:*OneThread*:*1_thread*:*Reference*:*SummedEvents*"
+# Under ThreadSanitizer, moreover: tests of one thread or of what is computed on one only, of one loop in every precision
+# or for every processor, and more of those long ones.
+without_threads="$not_sanitized:*/host1_*:*_f32*:*_mixed*:*OneThread*:*1_thread*:*Reference*:*SummedEvents*"
 without_threads+=':*FittedShape*:*InAFile*:*HaveAKey*:*RealTensors*:*OnEveryInstructionSet*:ColumnSlabs.*'
 without_threads+=':TuckerRanks.KeepsTheModelOfRanksBeyondWhichTheBudgetHoldsNone:DeviceIngest.SortsInRuns*'
 without_threads+=':FinalModes.*:FourModes.Entries*:*.GiveTheModelOfOne/gcp_adam:MemoryTensor.TakesEveryIntegerType*'
@@ -115,7 +115,7 @@ run_part() {
   case $1 in
     release) build_release && run_tests release ;;
     asan) build asan "${quick[@]}" -- test_blco test_io test_kernels test_engine test_bench fuzzers &&
-      GTEST_FILTER=$few_backends run_tests asan -R '^((blco|io|kernels|engine|bench)\.[A-Z]|fuzz\.)' ;;
+      GTEST_FILTER=$not_sanitized run_tests asan -R '^((blco|io|kernels|engine|bench)\.[A-Z]|fuzz\.)' ;;
     # What streams: ingest, the streamer, fits, scans of chunks, the host backend, by more than one thread. The preset
     # shows no warnings: with precompiled headers GCC 12 warns of plain sums of strings under this sanitizer (its bug
     # 105651).

@@ -14,8 +14,6 @@
 namespace blco {
 namespace {
 
-// More chunks than any overlap of reading, copying and computing has on their way.
-
 bool takes_any_start(const CpdMethod& method) {
   return traits_of(method).takes_any_start &&
          std::ranges::none_of(constraints_of(method), [](const RowConstraint& constraint) {

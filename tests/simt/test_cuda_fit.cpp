@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "blco/error.hpp"
 #include "engine/work/job.hpp"
@@ -335,6 +336,20 @@ class CudaSlabs : public CudaFit {
     return options;
   }
 
+  // The models of the CPU and of the GPU, which goes through slabs and keeps to its plan.
+  std::pair<CpdModel, CpdModel> fit_on_both(const CpdOptions& cpu, CpdOptions gpu) const {
+    CpdPlan plan;
+    gpu.on_plan = [&](const CpdPlan& made) { plan = made; };
+    const CpdModel expected = fit_cpd(*long_, cpu);
+    simt::reset();
+    simt::set_device(device());
+    const CpdModel actual = fit_cpd(*long_, gpu);
+    EXPECT_GT(plan.column_slabs, 1);
+    EXPECT_LE(simt::counters().max_bytes, plan.device_planned_bytes);
+    EXPECT_LE(plan.device_planned_bytes, plan.device_budget_bytes);
+    return {expected, actual};
+  }
+
   std::optional<TensorFile> long_;
 };
 
@@ -348,17 +363,9 @@ TEST_P(CudaSlabs, GiveTheModelOfTheCpu) {
       CpdOptions gpu = narrow({"cuda"});
       gpu.compute.precision = precision;
       gpu.method = cpu.method;
-      CpdPlan plan;
-      gpu.on_plan = [&](const CpdPlan& made) { plan = made; };
 
-      const CpdModel expected = fit_cpd(*long_, cpu);
-      simt::reset();
-      simt::set_device(device());
-      const CpdModel actual = fit_cpd(*long_, gpu);
+      const auto [expected, actual] = fit_on_both(cpu, gpu);
 
-      EXPECT_GT(plan.column_slabs, 1);
-      EXPECT_LE(simt::counters().max_bytes, plan.device_planned_bytes);
-      EXPECT_LE(plan.device_planned_bytes, plan.device_budget_bytes);
       EXPECT_EQ(actual.fit_history.size(), 3U);
       const double near = precision == Precision::f64 ? 1e-11 : 1e-6;
       EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(near), expected.fit_history));
@@ -382,16 +389,9 @@ TEST_P(CudaSlabs, LeaveWhatAMethodKeepsBesideTheFactorsOnTheHost) {
       options->max_sweeps = is_free ? 5 : 3;
       if (is_free) options->initial = &slow;
     }
-    CpdPlan plan;
-    gpu.on_plan = [&](const CpdPlan& made) { plan = made; };
 
-    const CpdModel expected = fit_cpd(*long_, cpu);
-    simt::reset();
-    simt::set_device(device());
-    const CpdModel actual = fit_cpd(*long_, gpu);
+    const auto [expected, actual] = fit_on_both(cpu, gpu);
 
-    EXPECT_GT(plan.column_slabs, 1);
-    EXPECT_LE(simt::counters().max_bytes, plan.device_planned_bytes);
     EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-10), expected.fit_history));
     cpu.momentum = false;
     EXPECT_EQ(fit_cpd(*long_, cpu).fit_history == expected.fit_history, !is_free);

@@ -34,8 +34,8 @@ std::size_t help_columns() {
   return std::clamp<std::size_t>(size.ws_col, fewest_columns, most_columns);
 }
 
-// Breaks each line of the text between words, so that none is longer than `columns`; after a break `indent` spaces come
-// first, which count, as those that stand before the text do.
+// Breaks the lines of the text between words, so that none is longer than `columns`. New lines begin with `indent`
+// spaces; the first one stands behind as many already.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent = 0) {
   std::string lines;
   std::size_t at = indent;

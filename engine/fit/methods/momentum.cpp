@@ -101,9 +101,10 @@ void Momentum::go_ahead(double step) {
   }
   for (int mode = 0; mode < static_cast<int>(context_.tensor.order()); ++mode) {
     const bool nonnegative = row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::nonnegative;
-    std::vector<double> scales = factors.extrapolate(mode, vector_, {of_last, of_previous, nonnegative});
+    const std::vector<double> squares = factors.extrapolate(mode, vector_, {of_last, of_previous, nonnegative});
+    std::vector<double> scales(squares.size());
     for (std::size_t r = 0; r < scales.size(); ++r) {
-      const double norm = of_previous[r] == 0 || scales[r] == 0 ? 1 : std::sqrt(scales[r]);
+      const double norm = of_previous[r] == 0 || squares[r] == 0 ? 1 : std::sqrt(squares[r]);
       weights[r] *= norm;
       scales[r] = 1 / norm;
     }

@@ -37,9 +37,9 @@ class Momentum final : public FitMethod {
   void run_step(SweepReport& report) override;
   std::optional<double> first_objective() const override { return method_->first_objective(); }
   void undo_step() override;
-  // As long as steps are short a small change of the fit, after a restart a tenth of that. Later two small ones in a
-  // row, the last no larger; after a restart not before the fifth sweep since it began again. Or one by ten sweeps
-  // together.
+  // True once the fit has changed little. While steps are short: by one sweep, after a restart by a tenth as much.
+  // Later: by two sweeps in a row, of which the last changed it no more; after a restart not before the fifth sweep
+  // since momentum began again. At any time: by ten sweeps together.
   bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return method_->weights(); }
 

@@ -35,8 +35,8 @@ struct ClusterPlan {
   bool is_of_pass = false;
   Spread network_bytes;
   Spread messages;
-  // An estimate of the time that takes: each process exchanges with its children on other nodes one after the other, and
-  // then these with theirs; the longest way down the tree of processes counts.
+  // An estimate of the time that these messages take: each process exchanges with its children on other nodes one after
+  // the other, and then these with theirs; the longest way down the tree of processes counts.
   double network_seconds = 0;
 };
 

@@ -27,6 +27,9 @@
 namespace blco {
 namespace {
 
+// More chunks than any overlap of reading, copying and computing has on their way.
+constexpr int max_slots = 64;
+
 constexpr std::uint64_t copy_bytes = std::uint64_t{256} << 20;
 constexpr int copy_repeats = 5;
 
@@ -120,9 +123,10 @@ double BenchmarkReport::mean_speed() const {
 
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
-  if (benchmark.slots != 0 && (benchmark.slots < 2 || benchmark.slots > 64)) {
-    throw Error(ErrorKind::invalid_argument,
-                option_name("slots") + " must be 0, or from 2 to 64, not " + std::to_string(benchmark.slots));
+  if (benchmark.slots != 0 && (benchmark.slots < 2 || benchmark.slots > max_slots)) {
+    throw Error(ErrorKind::invalid_argument, option_name("slots") + " must be 0, or from 2 to " +
+                                                 std::to_string(max_slots) + ", not " +
+                                                 std::to_string(benchmark.slots));
   }
   check_options(tensor.summary(), options);
   if (benchmark.loss) check_parameter(*benchmark.loss);

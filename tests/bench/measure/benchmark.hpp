@@ -17,10 +17,10 @@
 namespace blco {
 
 struct BenchmarkOptions {
-  int repeats = 5;                // passes per mode
-  std::optional<Loss> loss = {};  // also measures loss passes to all modes
-  // Of a GPU. Slots: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the plan chooses.
-  ConflictResolution conflict_resolution = ConflictResolution::automatic;
+  int repeats = 5;                                                         // passes per mode
+  std::optional<Loss> loss = {};                                           // also measures loss passes to all modes
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;  // on a GPU
+  // On a GPU: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the plan chooses.
   int slots = 0;
   KernelVariant variant = KernelVariant::usual;
   // On a GPU: MTTKRP runs in at most so many blocks a multiprocessor, the fewer of which leave it more L1 cache; 0: as
