@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blco/duplicate_policy.hpp"
+#include "blco/enum_names.hpp"
 
 namespace blco {
 
@@ -34,10 +35,7 @@ inline std::string to_string(DuplicatePolicy policy) {
 
 // Nothing for a word that to_string() does not give.
 inline std::optional<DuplicatePolicy> parse_duplicate_policy(std::string_view word) {
-  for (std::size_t i = 0; i < detail::duplicate_policy_names.size(); ++i) {
-    if (detail::duplicate_policy_names[i] == word) return static_cast<DuplicatePolicy>(i);
-  }
-  return std::nullopt;
+  return find_name<DuplicatePolicy>(detail::duplicate_policy_names, word);
 }
 
 }  // namespace blco

@@ -1,6 +1,10 @@
 // What the rows of a factor have to satisfy, and what is added to the objective for them.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace blco {
 
 // A set that each row lies in. simplex: entries of 0 or more that add up to 1. held: what the initial model has.
@@ -22,5 +26,10 @@ struct RowConstraint {
   bool needs_dual() const { return !is_least_squares() && set != RowSet::nonnegative && !is_held(); }
   bool is_held() const { return set == RowSet::held; }
 };
+
+// Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
+std::string to_string(const RowConstraint& constraint);
+// The other way round; nothing for a text that to_string() does not give.
+std::optional<RowConstraint> parse_constraint(std::string_view text);
 
 }  // namespace blco

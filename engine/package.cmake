@@ -22,11 +22,12 @@ if(BLCO_HAVE_CUDA)
   set(cuda_libraries " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()
 
-# Of blco/ only the exception, choices of the caller, labels and why a fit stopped are public; a folder of its own keeps
+# Of blco/ only the exception, choices of the caller, labels and what a model says of itself are public; a folder of its own keeps
 # the rest out of sight.
 file(GLOB public_headers CONFIGURE_DEPENDS include/blco/*.hpp)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/public/blco)
-foreach(header arrow_abi.hpp duplicate_policy.hpp error.hpp input_reading.hpp kernel_choice.hpp labels.hpp loss.hpp row_constraint.hpp stop_reason.hpp)
+foreach(header arrow_abi.hpp duplicate_policy.hpp enum_names.hpp error.hpp input_reading.hpp kernel_choice.hpp
+               labels.hpp loss.hpp model_header.hpp row_constraint.hpp stop_reason.hpp)
   list(APPEND public_headers ${PROJECT_SOURCE_DIR}/blco/${header})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/blco/${header} ${PROJECT_BINARY_DIR}/public/blco/${header} SYMBOLIC)
 endforeach()

@@ -1,10 +1,7 @@
-// Runs sweeps, writes checkpoints, and decides when a fit ends.
 #include "engine/fit/cp_fit.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -33,11 +30,18 @@ CpdModel described(const CpdOptions& options) {
   return model;
 }
 
-std::string in_words(const std::vector<std::string>& constraints) {
+std::string in_words(const std::vector<RowConstraint>& constraints) {
   std::string words;
-  for (const std::string& constraint : constraints)
-    words += (words.empty() ? "" : ", ") + quoted_for_message(constraint);
+  for (const RowConstraint& constraint : constraints)
+    words += (words.empty() ? "" : ", ") + quoted_for_message(to_string(constraint));
   return words.empty() ? "none" : words;
+}
+
+// A list that says of no mode that it has a constraint is as none.
+std::vector<RowConstraint> without_empty(std::vector<RowConstraint> constraints) {
+  if (std::ranges::all_of(constraints, [](const RowConstraint& one) { return one == RowConstraint{}; }))
+    constraints.clear();
+  return constraints;
 }
 
 std::vector<double> times_power(std::vector<double> numbers, int exponent) {
@@ -66,24 +70,24 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
     found.push_back(option_name("momentum", "on") + ", not off");
   }
   if (same_method || traits_of(*find_method(model.method)).takes_loss)
-    compare("loss", model.loss, to_string(wanted.loss));
-  const std::vector<std::string> constraints = to_strings(wanted.constraints);
-  if (model.constraints != constraints) {
-    found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
+    compare("loss", to_string(model.loss), to_string(wanted.loss));
+  const std::vector<RowConstraint> constraints = without_empty(wanted.constraints);
+  if (without_empty(model.constraints) != constraints) {
+    found.push_back("the constraints " + in_words(without_empty(model.constraints)) + ", not " + in_words(constraints));
   }
   if (model.ridge == automatic_ridge && options.ridge != automatic_ridge) {
     found.push_back("a ridge that the fit finds, not " + option_name("ridge", in_full(options.ridge)));
   } else if (model.ridge != automatic_ridge) {
     compare("ridge", in_full(model.ridge), in_full(std::max(options.ridge, 0.0)));
   }
-  if (!model.precision.empty()) compare("precision", model.precision, to_string(options.compute.precision));
+  if (model.states_precision) compare("precision", to_string(model.precision), to_string(options.compute.precision));
   if (same_method && traits_of(options.method).takes_validation && !model.state_matrices.empty() &&
       !has_validation(options.method)) {
     found.push_back("held-out entries, which " + option_name("validation") + " names");
   }
   const int max_sweeps = max_sweeps_of(options);
-  if (model.sweeps > static_cast<std::uint64_t>(max_sweeps)) {
-    found.push_back(std::to_string(model.sweeps) + " sweeps, more than " +
+  if (model.sweeps() > static_cast<std::uint64_t>(max_sweeps)) {
+    found.push_back(std::to_string(model.sweeps()) + " sweeps, more than " +
                     option_name("max_sweeps", std::to_string(max_sweeps)));
   }
   return found;
@@ -209,7 +213,8 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
 
 CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
              ProgressMeter& meter, const ConstantModel& constant)
-    : nonzeros_(&tensor),
+    : SweepDriver({start.options, max_sweeps_of(start.options)}, meter),
+      nonzeros_(&tensor),
       tensor_(&tensor.summary()),
       start_(&start),
       options_(&start.options),
@@ -253,7 +258,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   model_.explained = header.explained;
   model_.found_ridge = header.found_ridge;
   model_.weights = header.weights;
-  model_.stop_reason = parse_stop_reason(header.stop_reason);
+  model_.stop_reason = header.stop_reason;
   method_->start(times_power(model_.weights, -start_->value_exponent));
   if (header.state_numbers.empty()) return;
   ResumedState state(resumed, options_->resume);
@@ -268,11 +273,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
 }
 
 CpdModel CpFit::run() {
-  // A resumed fit may already be complete.
-  std::optional<StopReason> stop = model_.sweeps() == 0 ? std::nullopt : reason_to_end(nullptr);
-  while (!stop) stop = run_sweep();
-  model_.stop_reason = *stop;
-  if (!options_->checkpoint.empty()) write_checkpoint();
+  run_sweeps(*method_, model_, *workers_, tensor_->nnz * method_needs(*tensor_, *options_).passes_of_step);
   // Of the sweeps after that of the model nothing is left.
   if (const std::size_t sweep = method_->finish(); sweep > 0 && sweep < model_.objective_history.size()) {
     model_.objective_history.resize(sweep);
@@ -288,45 +289,6 @@ CpdModel CpFit::run() {
   if (!traits_of(options_->method).scales_columns) normalise_columns(model_);
   if (count_held(options_->method) == 0) arrange_components(model_);
   return std::move(model_);
-}
-
-std::optional<StopReason> CpFit::run_sweep() {
-  const auto start = std::chrono::steady_clock::now();
-  const std::uint64_t bytes_before = workers_->bytes_read();
-  SweepReport report;
-  report.sweep = static_cast<int>(model_.sweeps()) + 1;
-  const std::uint64_t passes_before = workers_->passes();
-  meter_->begin({.name = "sweep",
-                 .sweep = report.sweep,
-                 .nonzeros = tensor_->nnz * method_needs(*tensor_, *options_).passes_of_step});
-  try {
-    method_->run_step(report);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
-    if (model_.sweeps() > 0) {
-      method_->undo_step();
-      model_.weights = weights();
-      return meter_->reason();
-    }
-    report.cut_short = true;
-  }
-  if (report.cut_short && model_.sweeps() == 0) {
-    throw Error(ErrorKind::cancelled,
-                meter_->stop_message() + " before the end of the first sweep, so there is no model");
-  }
-  report.converged = report.converged && !report.cut_short;
-  meter_->report_end();
-  report.passes = workers_->passes() - passes_before;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.bytes_read = workers_->bytes_read() - bytes_before;
-  record(report);
-  const std::optional<StopReason> stop = reason_to_stop(report);
-  const bool due = !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0;
-  if (due && !stop) {
-    model_.stop_reason = StopReason::unfinished;
-    write_checkpoint();
-  }
-  return stop;
 }
 
 std::vector<double> CpFit::weights() const { return times_power(method_->weights(), start_->value_exponent); }
@@ -362,7 +324,6 @@ void CpFit::record(SweepReport& report) {
     if (report.held_out)
       report.held_out->model_error = std::ldexp(report.held_out->model_error, start_->value_exponent);
   }
-  model_.weights = weights();
   model_.found_ridge = method_->found_ridge();
   model_.explained = report.explained;
   if (!std::isfinite(report.objective)) {
@@ -379,48 +340,29 @@ void CpFit::record(SweepReport& report) {
   model_.fit_history.push_back(report.fit);
 }
 
-std::optional<StopReason> CpFit::reason_to_stop(const SweepReport& report) {
-  if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
-  if (const std::optional<StopReason> end = reason_to_end(&report)) return end;
-  if (meter_->stop_requested()) return meter_->reason();
-  return std::nullopt;
-}
-
-std::optional<StopReason> CpFit::reason_to_end(const SweepReport* report) const {
-  if (method_->has_converged(model_, report)) return StopReason::tolerance;
-  if (model_.sweeps() >= static_cast<std::size_t>(max_sweeps_of(*options_))) return StopReason::sweeps;
-  return std::nullopt;
-}
-
-// Losing a copy on disk is no reason to lose the fit.
-void CpFit::write_checkpoint() {
-  CheckpointReport report{.sweep = static_cast<int>(model_.sweeps()), .failure = {}};
-  try {
-    ModelFile file = describe_model(model_);
-    const MethodState state = method_->state();
-    if (!state.numbers.empty() || !state.matrices.empty()) {
-      file.state_numbers = {set_of_reordered_modes(*tensor_)};
-      file.state_numbers.insert(file.state_numbers.end(), state.numbers.begin(), state.numbers.end());
-      file.state_matrices = state.matrices;
-      file.value_exponent = start_->value_exponent;
-    }
-    write_model_file(
-        options_->checkpoint, file,
-        [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
-          rows_.store(static_cast<int>(mode), first_row, rows);
-        },
-        [this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
-          method_->store_rows(matrix, static_cast<int>(mode), first_row, rows);
-        },
-        options_->claims == nullptr ? nullptr : options_->claims->find(options_->checkpoint));
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
-    report.failure = error;
-  } catch (const std::bad_alloc&) {
-    report.failure = Error(ErrorKind::out_of_memory, "the system has no more memory for the checkpoint");
+void CpFit::write_model(const std::filesystem::path& path, const OutputClaim* claim) {
+  struct ReleaseRows {
+    ~ReleaseRows() { rows.release(); }
+    OriginalRows& rows;
+  };
+  const ReleaseRows at_end{rows_};
+  model_.weights = weights();
+  ModelFile file = describe_model(model_);
+  const MethodState state = method_->state();
+  if (!state.numbers.empty() || !state.matrices.empty()) {
+    file.state_numbers = {set_of_reordered_modes(*tensor_)};
+    file.state_numbers.insert(file.state_numbers.end(), state.numbers.begin(), state.numbers.end());
+    file.state_matrices = state.matrices;
+    file.value_exponent = start_->value_exponent;
   }
-  rows_.release();
-  if (options_->on_checkpoint) options_->on_checkpoint(report);
+  ModelNumbers numbers;
+  numbers.factor_rows = [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+    rows_.store(static_cast<int>(mode), first_row, rows);
+  };
+  numbers.state_rows = [this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+    method_->store_rows(matrix, static_cast<int>(mode), first_row, rows);
+  };
+  write_model_file(path, file, numbers, claim);
 }
 
 }  // namespace blco

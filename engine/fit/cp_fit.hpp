@@ -1,14 +1,15 @@
-// Runs one fit from its first sweep, or from a resumed model, to the final model.
+// One fit of a CP model, from its first sweep, or from a resumed model, to the final model.
 #pragma once
 
 #include <blco/cpd.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/sweep_driver.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
@@ -32,7 +33,7 @@ struct FitStart {
 JobNeeds fit_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes = 0,
                    const DeclaredGpu* declared = nullptr);
 
-class CpFit {
+class CpFit : SweepDriver {
  public:
   // `workers` are the job's, `constant` is that of check_entries. `start`, `job` and `meter` must outlive this.
   CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
@@ -42,21 +43,16 @@ class CpFit {
   CpdModel run();
 
  private:
+  void record(SweepReport& report) override;
+  void write_model(const std::filesystem::path& path, const OutputClaim* claim) override;
   // Makes the method, and loads what it starts from.
   void begin();
   // If the model has become worse than what a user gave the fit to start from, goes back to that.
   void return_to_better_start();
   // Of the factors and weights that the method has, in the unit of the values.
   std::vector<double> weights() const;
-  // Returns nothing if another sweep is due.
-  std::optional<StopReason> run_sweep();
-  std::optional<StopReason> reason_to_stop(const SweepReport& report);
-  // `report` is that of the last step; null: the model was resumed.
-  std::optional<StopReason> reason_to_end(const SweepReport* report) const;
-  void record(SweepReport& report);
   void restore_method(const ModelFileReader& resumed);
   double objective_of_values(double of_fit) const;
-  void write_checkpoint();
 
   const Tensor* nonzeros_;
   const TensorSummary* tensor_;

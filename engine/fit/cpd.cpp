@@ -51,9 +51,10 @@ void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
   const std::uint64_t label_bytes =
       std::accumulate(tensor.label_bytes.begin(), tensor.label_bytes.end(), std::uint64_t{0});
   const auto rank = static_cast<std::uint64_t>(options.rank);
-  const std::uint64_t bytes = model_file_bytes(tensor.shape, rank, label_bytes);
+  const std::vector<std::uint64_t> columns(tensor.shape.size(), rank);
+  const std::uint64_t bytes = model_file_bytes(tensor.shape, columns, rank, label_bytes);
   const std::uint64_t checkpoint_bytes =
-      model_file_bytes(tensor.shape, rank, label_bytes, method_needs(tensor, options).state_matrices);
+      model_file_bytes(tensor.shape, columns, rank, label_bytes, method_needs(tensor, options).state_matrices);
   check_output_room(options.output, bytes, options.checkpoint, checkpoint_bytes,
                     max_sweeps_of(options) > options.checkpoint_sweeps);
 }

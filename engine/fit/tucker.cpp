@@ -1,11 +1,8 @@
-// Tucker models by HOOI and HOQRI: sweeps over the modes. For each mode a pass makes the unfolding, or a round of
-// slabs.
+// The public functions of tucker.hpp: checks what a fit begins with, and runs it.
 #include <algorithm>
 #include <blco/tucker.hpp>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -22,17 +19,15 @@
 #include "engine/fit/core_shape.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/output_room.hpp"
+#include "engine/fit/sweep_driver.hpp"
 #include "engine/fit/tucker_job.hpp"
 #include "engine/fit/tucker_ranks.hpp"
+#include "engine/fit/tucker_sweeps.hpp"
 #include "engine/model/model_check.hpp"
-#include "engine/tensor/tensor_chunks.hpp"
-#include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
 namespace {
-
-using Matrices = ColumnSlabs::Matrices;
 
 // matrix * rotation, both row-major; the rotation is a square.
 void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vector<double>& rotation) {
@@ -143,7 +138,7 @@ struct TuckerBegin {
     };
     if (options.initial != nullptr)
       refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
-    resumed = read_tucker_file(options.resume);
+    resumed = load_tucker(options.resume);
     if (resumed->fit_history.empty()) fail("has no sweeps");
     // Reordering leaves a tensor the same, but its squares are added in another order.
     constexpr double rounding = 1e-12;
@@ -154,7 +149,8 @@ struct TuckerBegin {
     const std::vector<int> own(resumed->ranks.begin(), resumed->ranks.end());
     if (!options.ranks.empty() && ranks_of(options, tensor.shape) != own)
       fail("has other ranks than " + option_name("ranks") + "; leave that out");
-    const auto method = resumed->method == to_string(TuckerMethod::hoqri) ? TuckerMethod::hoqri : TuckerMethod::hooi;
+    const bool is_hoqri = resumed->method == to_string(TuckerMethod::hoqri);
+    const TuckerMethod method = is_hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi;
     if (options.method != TuckerMethod::automatic && options.method != method)
       fail("was fitted by " + option_name("method", to_string(method)) + "; leave that out");
     if (resumed->fit_history.size() > static_cast<std::size_t>(std::max(options.max_sweeps, 0))) {
@@ -168,247 +164,103 @@ struct TuckerBegin {
 
   TuckerOptions options;
   std::vector<int> ranks;
-  std::optional<TuckerFile> resumed;
+  std::optional<TuckerModel> resumed;
 };
 
-class TuckerFit {
+class TuckerFit : SweepDriver {
  public:
-  // Takes the numbers of a file to resume.
+  // Takes the numbers of a model to resume.
   TuckerFit(const Tensor& tensor, TuckerBegin& begin, TuckerJob& job, ProgressMeter& meter)
-      : tensor_(&tensor.summary()),
+      : SweepDriver({begin.options, begin.options.max_sweeps}, meter),
+        nonzeros_(&tensor),
         options_(&begin.options),
         ranks_(&begin.ranks),
         job_(&job),
-        meter_(&meter),
-        shape_(tensor.shape(), begin.ranks) {
+        meter_(&meter) {
+    const TensorSummary& summary = tensor.summary();
     if (begin.resumed) {
-      model_ = to_model(*std::exchange(begin.resumed, std::nullopt));
-      factors_ = model_.factors;
-      core_ = model_.core;
+      model_ = *std::exchange(begin.resumed, std::nullopt);
     } else {
-      core_.resize(static_cast<std::size_t>(shape_.numbers()));
       try {
-        start();
+        start(summary);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::cancelled) throw;
         throw Error(ErrorKind::cancelled, "stopped before the first sweep, so there is no model");
       }
     }
-    model_.shape = tensor_->shape;
+    model_.shape = summary.shape;
     model_.ranks.assign(ranks_->begin(), ranks_->end());
-    model_.method = job.method;
-    model_.mode_names = tensor_->mode_names;
+    model_.method = to_string(job.method);
+    model_.mode_names = summary.mode_names;
     model_.labels = tensor.labels();
+    model_.reading = summary.reading;
     model_.seed = options_->seed;
-    model_.tensor_nnz = tensor_->nnz;
-    model_.tensor_sum_of_squares = tensor_->sum_of_squares;
+    model_.precision = options_->compute.precision;
+    model_.tensor_nnz = summary.nnz;
+    model_.tensor_sum_of_squares = summary.sum_of_squares;
   }
 
-  TuckerModel run(const Tensor& tensor) {
+  TuckerModel run() {
     const bool samples = TuckerJob::samples(*options_);
+    Job& job = *job_->slabs->job;
     // Whole unfoldings have no slabs of random columns: a job before this one makes them.
     if (samples && job_->slabs->slab == 0) {
-      SlabJob sampling = TuckerJob::sampling(tensor, *options_, *ranks_, stop());
-      slabs_.emplace(tensor, factors_, *ranks_, *sampling.job, sampling.slab, *meter_);
-      sample_factors();
-      slabs_.reset();
+      SlabJob sampling = TuckerJob::sampling(*nonzeros_, *options_, *ranks_, stop());
+      model_.factors = ColumnSlabs(*nonzeros_, model_.factors, *ranks_, *sampling.job, sampling.slab, *meter_)
+                           .sample_vectors(options_->seed, job.pool());
     }
-    slabs_.emplace(tensor, factors_, *ranks_, *job_->slabs->job, job_->slabs->slab, *meter_);
+    TuckerSweeps sweeps(*nonzeros_, std::exchange(model_.factors, {}), *ranks_, *options_, *job_, *meter_);
     if (options_->on_plan) {
       TuckerPlan plan = job_->describe();
       plan.ranks = *ranks_;
       options_->on_plan(plan);
     }
-    if (samples && slabs_->slab() != 0) sample_factors();
-    // A resumed fit may already be complete.
-    std::optional<StopReason> stop = model_.sweeps() == 0 ? std::nullopt : reason_to_end();
-    while (!stop) stop = run_sweep();
-    model_.stop_reason = *stop;
-    if (!options_->checkpoint.empty()) write_checkpoint();
-    slabs_.reset();
-    normalise(model_, *ranks_, pool());
+    if (samples && job_->slabs->slab != 0) sweeps.sample_factors();
+    sweeps.start(std::exchange(model_.core, {}));
+    sweeps_ = &sweeps;
+    run_sweeps(sweeps, model_, sweeps.workers(), nonzeros_->nnz() * job_->passes_per_sweep);
+    model_.factors = sweeps.give_factors();
+    model_.core = sweeps.weights();
+    normalise(model_, *ranks_, job.pool());
     return std::move(model_);
   }
 
  private:
-  static constexpr std::uint64_t polled_rows = 256;
-
-  Executor& pool() { return job_->slabs->job->pool(); }
   StopPoll stop() {
     return [this] { return meter_->poll(); };
   }
 
-  void start() {
+  void start(const TensorSummary& tensor) {
     for (std::size_t n = 0; n < ranks_->size(); ++n) {
-      factors_.emplace_back(static_cast<std::size_t>(tensor_->shape[n] * shape_.rank(n)));
+      const int rank = (*ranks_)[n];
+      std::vector<double>& factor = model_.factors.emplace_back();
       if (options_->initial != nullptr) {
-        factors_[n] = options_->initial->factors[n];
+        factor = options_->initial->factors[n];
       } else {
-        fill_initial_rows(options_->seed, static_cast<int>(n), 0, (*ranks_)[n], factors_[n], Start::normal);
+        factor.resize(static_cast<std::size_t>(tensor.shape[n]) * static_cast<std::size_t>(rank));
+        fill_initial_rows(options_->seed, static_cast<int>(n), 0, rank, factor, Start::normal);
       }
-      orthonormalise_columns(factors_[n], (*ranks_)[n], pool(), stop());
+      orthonormalise_columns(factor, rank, job_->slabs->job->pool(), stop());
     }
   }
 
-  bool has_converged() const {
-    const std::size_t sweeps = model_.sweeps();
-    return sweeps > 1 && std::abs(model_.fit() - model_.fit_history[sweeps - 2]) < options_->tolerance;
-  }
-
-  std::optional<StopReason> reason_to_end() const {
-    if (has_converged()) return StopReason::tolerance;
-    if (model_.sweeps() >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
-    return std::nullopt;
-  }
-
-  // Losing a copy on disk is no reason to lose the fit.
-  void write_checkpoint() {
-    CheckpointReport report{.sweep = static_cast<int>(model_.sweeps()), .failure = {}};
-    TuckerFile file = to_file(std::move(model_));
-    try {
-      write_tucker_file(options_->checkpoint, file,
-                        options_->claims == nullptr ? nullptr : options_->claims->find(options_->checkpoint));
-    } catch (const Error& error) {
-      report.failure = error;
-    } catch (const std::bad_alloc&) {
-      report.failure = Error(ErrorKind::out_of_memory, "the system has no more memory for the checkpoint");
-    }
-    model_ = to_model(std::move(file));
-    if (options_->on_checkpoint) options_->on_checkpoint(report);
-  }
-
-  void sample_factors() {
-    Matrices sampled = slabs_->sample_vectors(options_->seed, pool());
-    for (std::size_t n = 0; n < ranks_->size(); ++n) set_factor(n, std::move(sampled[n]));
-  }
-
-  std::optional<StopReason> run_sweep() {
-    const auto start = std::chrono::steady_clock::now();
-    const std::uint64_t passes = slabs_->workers().passes();
-    const std::uint64_t bytes_read = slabs_->workers().bytes_read();
-    SweepReport report;
-    report.sweep = static_cast<int>(model_.sweeps()) + 1;
-    meter_->begin({.name = "sweep", .sweep = report.sweep, .nonzeros = tensor_->nnz * job_->passes_per_sweep});
-    try {
-      sweep();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
-      if (model_.sweeps() > 0) return meter_->reason();
-      throw Error(ErrorKind::cancelled,
-                  meter_->stop_message() + " before the end of the first sweep, so there is no model");
-    }
-    meter_->report_end();
-    const double of_core = std::inner_product(core_.begin(), core_.end(), core_.begin(), 0.0);
-    if (!std::isfinite(of_core)) {
-      refuse("the core of sweep " + std::to_string(report.sweep) +
-             " is not finite: the values are too large; scale them down, or use " + option_name("precision", "f64"));
-    }
-    report.objective = std::max(0.0, tensor_->sum_of_squares - of_core);
-    report.fit = 1 - std::sqrt(report.objective / tensor_->sum_of_squares);
+  void record(SweepReport& report) override {
     report.fit_change = report.fit - model_.fit();
-    report.passes = slabs_->workers().passes() - passes;
-    report.bytes_read = slabs_->workers().bytes_read() - bytes_read;
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    model_.factors = factors_;
-    model_.core = core_;
     model_.fit_history.push_back(report.fit);
-    report.converged = has_converged();
-    const std::optional<StopReason> stop = reason_to_stop(report);
-    if (!stop && !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0) {
-      model_.stop_reason = StopReason::unfinished;
-      write_checkpoint();
-    }
-    return stop;
+    report.converged = sweeps_->has_converged(model_, &report);
   }
 
-  std::optional<StopReason> reason_to_stop(const SweepReport& report) {
-    if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
-    if (const std::optional<StopReason> end = reason_to_end()) return end;
-    if (meter_->stop_requested()) return meter_->reason();
-    return std::nullopt;
+  void write_model(const std::filesystem::path& path, const OutputClaim* claim) override {
+    write_model_file(path, describe_model(model_), sweeps_->factors(), sweeps_->weights(), claim);
   }
 
-  void sweep() {
-    const bool is_hoqri = job_->method == TuckerMethod::hoqri;
-    if (is_hoqri && model_.sweeps() == 0) refresh_core(0);
-    for (std::size_t n = 0; n < ranks_->size(); ++n) {
-      if (is_hoqri) {
-        update_by_core(n);
-        refresh_core(n);
-      } else {
-        update_by_vectors(n, n + 1 == ranks_->size());
-      }
-    }
-  }
-
-  // Calls visit(first choice, how many, I_n x slab of Y).
-  template <class Visit>
-  void for_each_slab(std::size_t mode, const Visit& visit) {
-    const std::uint64_t choices = shape_.choices(mode);
-    for (std::uint64_t first = 0; first < choices; first += slabs_->slab()) {
-      const std::span<const double> output = slabs_->pass(mode, first);
-      visit(first, std::min(slabs_->slab(), choices - first), output);
-    }
-  }
-
-  void update_by_vectors(std::size_t mode, bool makes_core) {
-    const std::uint64_t choices = shape_.choices(mode);
-    const std::vector<double> unfolding = slabs_->unfold(mode);
-    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool(), stop()));
-    if (!makes_core) return;
-    std::vector<double> product;
-    multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool(), stop());
-    shape_.fold(product, mode, 0, choices, core_);
-  }
-
-  // The basis of Y G_n^T.
-  void update_by_core(std::size_t mode) {
-    const std::uint64_t rank = shape_.rank(mode);
-    std::vector<double> sum(factors_[mode].size());
-    std::vector<double> of_choices;  // the core's columns of the slab's choices
-    for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
-      of_choices.clear();
-      shape_.for_each_place(mode, first, count, [&](std::uint64_t, std::uint64_t place) {
-        for (std::uint64_t r = 0; r < rank; ++r) of_choices.push_back(core_[place + r * shape_.stride(mode)]);
-      });
-      run_shares(pool(), tensor_->shape[mode], [&](std::uint64_t row, std::uint64_t end) {
-        for (; row < end; ++row) {
-          if (row % polled_rows == 0) give_up_if(stop());
-          for (std::uint64_t c = 0; c < count; ++c) {
-            const double y = output[row * slabs_->slab() + c];
-            for (std::uint64_t r = 0; r < rank; ++r) sum[row * rank + r] += y * of_choices[c * rank + r];
-          }
-        }
-      });
-    });
-    orthonormalise_columns(sum, (*ranks_)[mode], pool(), stop());
-    set_factor(mode, std::move(sum));
-  }
-
-  // G_n = U_n^T Y.
-  void refresh_core(std::size_t mode) {
-    std::vector<double> product;
-    for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
-      multiply_transposed(factors_[mode], shape_.rank(mode), output, product, pool(), stop());
-      shape_.fold(product, mode, first, count, core_);
-    });
-  }
-
-  void set_factor(std::size_t mode, std::vector<double> factor) {
-    factors_[mode] = std::move(factor);
-    slabs_->set_changed(mode);
-  }
-
-  const TensorSummary* tensor_;
+  const Tensor* nonzeros_;
   const TuckerOptions* options_;
   const std::vector<int>* ranks_;
   TuckerJob* job_;
   ProgressMeter* meter_;
-  CoreShape shape_;
-  Matrices factors_;          // of the sweep in progress
-  std::vector<double> core_;  // the same
-  TuckerModel model_;         // of the last sweep
-  std::optional<ColumnSlabs> slabs_;
+  TuckerModel model_;  // without factors and core during the sweeps
+  TuckerSweeps* sweeps_ = nullptr;
 };
 
 }  // namespace
@@ -475,9 +327,10 @@ TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {
   TuckerOptions& options = begin.options;
   TuckerJob job(tensor, options, begin.ranks, [&meter] { return meter.poll(); });
   const std::vector<std::uint64_t>& label_bytes = tensor.summary().label_bytes;
+  const std::vector<std::uint64_t> ranks(begin.ranks.begin(), begin.ranks.end());
   const std::uint64_t bytes =
-      tucker_file_bytes(tensor.shape(), {begin.ranks.begin(), begin.ranks.end()},
-                        std::accumulate(label_bytes.begin(), label_bytes.end(), std::uint64_t{0}));
+      model_file_bytes(tensor.shape(), ranks, CoreShape(tensor.shape(), begin.ranks).numbers(),
+                       std::accumulate(label_bytes.begin(), label_bytes.end(), std::uint64_t{0}));
   check_output_room(options.output, bytes, options.checkpoint, bytes, options.max_sweeps > options.checkpoint_sweeps);
   OutputClaims claims;
   if (options.claims == nullptr && !options.checkpoint.empty()) {
@@ -485,7 +338,7 @@ TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {
     options.claims = &claims;
   }
   TuckerFit fit(tensor, begin, job, meter);
-  TuckerModel model = fit.run(tensor);
+  TuckerModel model = fit.run();
   job.slabs->job->close_trace();
   return model;
 }

@@ -43,7 +43,7 @@ void ResumedState::require(std::size_t numbers, const std::vector<std::string>& 
   const ModelFile& header = file_->header();
   if (header.state_numbers.size() == numbers + 1 && header.state_matrices == matrices) return;
   fail("the state of its method has " + in_words(header.state_numbers.size(), header.state_matrices) + ", but method " +
-       header.method + " with loss " + header.loss + " keeps " + in_words(numbers + 1, matrices));
+       header.method + " with loss " + to_string(header.loss) + " keeps " + in_words(numbers + 1, matrices));
 }
 
 double ResumedState::reordered_modes() const {
@@ -91,9 +91,9 @@ void check_sweeps(const ModelFile& model, const std::filesystem::path& path) {
   if (!model.fit_history.empty() && !model.objective_history.empty()) {
     refuse_file(path.string(), "it has a history of fits and one of objectives, but a fit has one of them");
   }
-  if (model.sweeps == history || model.sweeps == 0) return;
+  if (model.stated_sweeps == history || model.stated_sweeps == 0) return;
   refuse_file(path.string(),
-              "it has " + std::to_string(model.sweeps) + " sweeps, but a history of " + std::to_string(history));
+              "it has " + std::to_string(model.stated_sweeps) + " sweeps, but a history of " + std::to_string(history));
 }
 
 }  // namespace blco

@@ -13,26 +13,6 @@
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
-namespace {
-
-// Moves what a model and its file have alike.
-template <class To, class From>
-To with_numbers(From& from) {
-  To to;
-  to.shape = std::move(from.shape);
-  to.ranks = std::move(from.ranks);
-  to.core = std::move(from.core);
-  to.factors = std::move(from.factors);
-  to.fit_history = std::move(from.fit_history);
-  to.mode_names = std::move(from.mode_names);
-  to.labels = std::move(from.labels);
-  to.seed = from.seed;
-  to.tensor_nnz = from.tensor_nnz;
-  to.tensor_sum_of_squares = from.tensor_sum_of_squares;
-  return to;
-}
-
-}  // namespace
 
 const char* to_string(TuckerMethod method) {
   static constexpr std::array<const char*, 3> names = {"auto", "hooi", "hoqri"};
@@ -78,21 +58,12 @@ std::vector<FactorEntry> TuckerModel::top(std::size_t mode, std::size_t column, 
 
 // Quotients, for products of ranks may exceed 64 bits.
 std::string size_fault(const TuckerModel& model, bool has_core) {
-  const std::size_t order = model.shape.size();
-  if (order == 0 || model.ranks.size() != order || model.factors.size() != order)
-    return "it does not have one rank and one matrix per mode";
-  if (!model.mode_names.empty() && model.mode_names.size() != order) return "it does not have one name per mode";
-  if (!model.labels.empty() && model.labels.size() != order) return "it does not have one list of labels per mode";
+  std::string fault = header_fault(model);
+  if (fault.empty()) fault = factor_fault(model, model.ranks, model.factors);
+  if (!fault.empty() || !has_core) return fault;
   std::uint64_t core = model.core.size();
-  for (std::size_t n = 0; n < order; ++n) {
-    const std::uint64_t rank = model.ranks[n];
-    if (rank < 1 || model.factors[n].size() % rank != 0 || model.factors[n].size() / rank != model.shape[n])
-      return "the size of matrix " + std::to_string(n) + " is not the length of its mode times its rank";
-    if (!model.labels.empty() && !model.labels[n].empty() && model.labels[n].size() != model.shape[n])
-      return "a mode does not have one label per index";
-    core = core % rank == 0 ? core / rank : 0;
-  }
-  return core == 1 || !has_core ? "" : "the size of the core is not the product of the ranks";
+  for (const std::uint64_t rank : model.ranks) core = core % rank == 0 ? core / rank : 0;
+  return core == 1 ? "" : "the size of the core is not the product of the ranks";
 }
 
 void check_sizes(const TuckerModel& model, const std::string& failure) {
@@ -117,27 +88,30 @@ std::vector<std::vector<double>> principal_angles(const TuckerModel& first, cons
   return angles;
 }
 
-TuckerFile to_file(TuckerModel model) {
-  auto file = with_numbers<TuckerFile>(model);
-  file.method = to_string(model.method);
-  file.stop_reason = to_string(model.stop_reason);
+ModelFile describe_model(const TuckerModel& model) {
+  ModelFile file;
+  file.header() = model.header();
+  file.kind = ModelKind::tucker;
+  file.ranks = model.ranks;
   return file;
-}
-
-TuckerModel to_model(TuckerFile file) {
-  auto model = with_numbers<TuckerModel>(file);
-  model.method = file.method == to_string(TuckerMethod::hoqri) ? TuckerMethod::hoqri : TuckerMethod::hooi;
-  model.stop_reason = parse_stop_reason(file.stop_reason);
-  return model;
 }
 
 void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
   check_sizes(model, "cannot save the model");
-  write_tucker_file(path, to_file(model), claims == nullptr ? nullptr : claims->find(path));
+  write_model_file(path, describe_model(model), model.factors, model.core,
+                   claims == nullptr ? nullptr : claims->find(path));
 }
 
-TuckerModel load_tucker(const std::filesystem::path& path) { return to_model(read_tucker_file(path)); }
+TuckerModel load_tucker(const std::filesystem::path& path) {
+  ModelFile file = read_model_file(path, ModelKind::tucker);
+  TuckerModel model;
+  model.ranks = std::move(file.ranks);
+  model.core = std::move(file.core);
+  model.factors = std::move(file.factors);
+  model.header() = std::move(file.header());
+  return model;
+}
 
-bool is_tucker(const std::filesystem::path& path) noexcept { return is_tucker_file(path); }
+bool is_tucker(const std::filesystem::path& path) noexcept { return model_kind(path) == ModelKind::tucker; }
 
 }  // namespace blco

@@ -24,7 +24,6 @@
 #include "engine/predict/worst_entries.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/container/model_file.hpp"
-#include "io/container/tucker_file.hpp"
 #include "io/text/tns_writer.hpp"
 
 namespace blco {
@@ -47,16 +46,11 @@ struct ModelSizes {
   InputReading reading;
 };
 
-// Weights, factors and the history; labels not.
-std::uint64_t model_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t sweeps) {
-  std::uint64_t numbers = rank + sweeps;
-  for (const std::uint64_t length : shape) numbers += length * rank;
-  return numbers * sizeof(double);
-}
-
 ModelSizes sizes_of(const CpdModel& model) {
   ModelSizes sizes;
-  sizes.bytes = model_bytes(model.shape, static_cast<std::uint64_t>(model.rank), model.sweeps());
+  std::size_t numbers = model.weights.size() + model.sweeps();
+  for (const std::vector<double>& factor : model.factors) numbers += factor.size();
+  sizes.bytes = numbers * sizeof(double);
   sizes.labels.resize(model.shape.size());
   sizes.shape = model.shape;
   sizes.reading = model.reading;
@@ -77,30 +71,17 @@ void add_labels(const std::vector<std::uint64_t>& label_bytes, ModelSizes& sizes
   }
 }
 
-ModelSizes read_tucker_sizes(const std::filesystem::path& file) {
-  std::vector<std::uint64_t> label_bytes;
-  const TuckerFile header = read_tucker_header(file, label_bytes);
-  ModelSizes sizes;
-  std::uint64_t core = 1;
-  for (const std::uint64_t rank : header.ranks) core *= rank;
-  sizes.bytes = (core + header.fit_history.size()) * sizeof(double);
-  for (std::size_t n = 0; n < header.shape.size(); ++n)
-    sizes.bytes += header.shape[n] * header.ranks[n] * sizeof(double);
-  sizes.shape = header.shape;
-  add_labels(label_bytes, sizes);
-  return sizes;
-}
-
 // Of a file reads no factors and no labels.
 ModelSizes sizes_of(const ModelSource& model) {
   if (const auto* const loaded = std::get_if<std::reference_wrapper<const CpdModel>>(&model))
     return sizes_of(loaded->get());
   const auto& file = std::get<std::filesystem::path>(model);
-  if (is_tucker(file)) return read_tucker_sizes(file);
-  const ModelFileReader reader(file);
+  const ModelFileReader reader(file, model_kind(file).value_or(ModelKind::cp));
   const ModelFile& header = reader.header();
   ModelSizes sizes;
-  sizes.bytes = model_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
+  std::uint64_t numbers = header.numbers() + header.sweeps();
+  for (std::size_t n = 0; n < header.shape.size(); ++n) numbers += header.shape[n] * header.columns(n);
+  sizes.bytes = numbers * sizeof(double);
   sizes.shape = header.shape;
   sizes.reading = header.reading;
   add_labels(reader.label_bytes(), sizes);
@@ -233,9 +214,7 @@ class Prediction {
     if (!model_file_.empty()) {
       if (is_tucker(model_file_)) {
         tucker_ = load_tucker(model_file_);
-        loaded_.shape = tucker_->shape;
-        loaded_.mode_names = tucker_->mode_names;
-        loaded_.labels = std::exchange(tucker_->labels, {});
+        loaded_.header() = tucker_->header();
       } else {
         loaded_ = load_model(model_file_);
       }

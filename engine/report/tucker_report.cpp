@@ -30,7 +30,7 @@ class TuckerReport {
 
   void write(const TextSink& sink) const {
     PageFacts facts;
-    facts.add("method", to_string(model_->method));
+    facts.add("method", model_->method);
     facts.add_shape("ranks", model_->ranks, modes_);
     if (!model_->fit_history.empty()) {
       facts.add("fit", rounded(model_->fit(), 6) + " <small>1 - |X - model| / |X|</small>");

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
-#include "blco/loss.hpp"
 #include "blco/refuse.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
@@ -19,49 +20,57 @@ namespace {
 
 constexpr std::uint32_t model_version = 1;
 constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_core_numbers = std::uint64_t{1} << 40;
 constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 constexpr std::uint64_t max_state_numbers = std::uint64_t{1} << 20;
 constexpr double max_value_exponent = 1100;  // doubles have none beyond
 constexpr std::uint64_t max_state_matrices = 16;
 
-using Factors = std::span<const std::vector<double>>;
+const char* format_of(ModelKind kind) { return kind == ModelKind::cp ? model_format : tucker_format; }
 
-void check_model(const std::filesystem::path& path, const ModelFile& model) {
-  const auto require = [&](bool holds, const char* what) {
-    if (!holds) refuse(path.string() + ": cannot write the model: " + what);
-  };
-  const std::size_t order = model.shape.size();
-  require(order >= 1 && order <= static_cast<std::size_t>(max_order), "a model has 1 to 16 modes");
-  require(model.rank >= 1 && model.weights.size() == model.rank, "it does not have one weight per component");
-  for (const std::uint64_t length : model.shape) require(length >= 1, "the length of a mode is 0");
-  require(model.mode_names.empty() || model.mode_names.size() == order, "it does not have one name per mode");
-  require(model.constraints.empty() || model.constraints.size() == order, "it does not have one constraint per mode");
-  require(model.labels.empty() || model.labels.size() == order, "it does not have one list of labels per mode");
-  for (std::size_t n = 0; n < model.labels.size(); ++n) {
-    require(model.labels[n].empty() || model.labels[n].size() == model.shape[n],
-            "a mode does not have one label per coordinate");
-  }
+bool are_finite(std::span<const double> numbers) {
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
 }
 
-void check_factors(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
-  bool fitting = factors.size() == model.shape.size();
-  for (std::size_t n = 0; fitting && n < model.shape.size(); ++n) {
-    const std::uint64_t numbers = factors[n].size();
-    fitting = numbers / model.rank == model.shape[n] && numbers % model.rank == 0;
+// What is wrong with the ranks, in words.
+std::string rank_fault(const ModelFile& model) {
+  if (model.kind == ModelKind::cp) {
+    const bool suits = model.rank >= 1 && model.rank <= max_model_rank;
+    return suits ? "" : "the rank is not from 1 to " + std::to_string(max_model_rank);
   }
-  if (!fitting) {
-    refuse(path.string() + ": cannot write the model: it does not have one factor of mode length x rank per mode");
+  if (model.ranks.size() != model.shape.size()) return "it does not have one rank per mode";
+  std::uint64_t numbers = 1;
+  for (std::size_t n = 0; n < model.ranks.size(); ++n) {
+    if (model.ranks[n] < 1 || model.ranks[n] > model.shape[n]) return "a rank is not from 1 to the mode's length";
+    if (model.ranks[n] > max_core_numbers / numbers) return "the ranks are too large for a core";
+    numbers *= model.ranks[n];
   }
+  return {};
+}
+
+void check_model(const std::filesystem::path& path, const ModelFile& model, std::span<const double> core) {
+  std::string fault = header_fault(model);
+  if (fault.empty()) fault = rank_fault(model);
+  if (fault.empty() && model.kind == ModelKind::cp && model.weights.size() != model.rank)
+    fault = "it does not have one weight per component";
+  if (fault.empty() && model.kind == ModelKind::tucker && core.size() != model.numbers())
+    fault = "the core does not have the size that its ranks say";
+  if (!fault.empty()) refuse(path.string() + ": cannot write the model: " + fault);
+}
+
+std::vector<std::uint64_t> columns_of(const ModelFile& model) {
+  return model.kind == ModelKind::cp ? std::vector(model.shape.size(), model.rank) : model.ranks;
 }
 
 // Calls visit(first row, block) for all rows of a factor, in blocks of about 1 MiB.
 template <class Visit>
 void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit) {
-  const std::uint64_t max_rows = std::max<std::uint64_t>(1, block_bytes / (model.rank * sizeof(double)));
+  const std::uint64_t columns = model.columns(mode);
+  const std::uint64_t max_rows = std::max<std::uint64_t>(1, block_bytes / (columns * sizeof(double)));
   std::vector<double> block;
   for (std::uint64_t first = 0; first < model.shape[mode]; first += max_rows) {
-    block.resize(static_cast<std::size_t>(std::min(max_rows, model.shape[mode] - first) * model.rank));
+    block.resize(static_cast<std::size_t>(std::min(max_rows, model.shape[mode] - first) * columns));
     visit(first, block);
   }
 }
@@ -69,11 +78,12 @@ void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit
 void write_matrix(const Hdf5Place& place, hid_t group, const ModelFile& model, std::size_t mode,
                   const FactorRows& factor_rows) {
   const std::string name = std::to_string(mode);
+  const std::uint64_t columns = model.columns(mode);
   const Hdf5Id dataset =
-      create_dataset(place, group, name.c_str(), number_type<double>(), {model.shape[mode], model.rank});
+      create_dataset(place, group, name.c_str(), number_type<double>(), {model.shape[mode], columns});
   for_each_block(model, mode, [&](std::uint64_t first, std::vector<double>& block) {
     factor_rows(mode, first, block);
-    const Selection rows(place, dataset.get(), {first, 0}, {block.size() / model.rank, model.rank}, name);
+    const Selection rows(place, dataset.get(), {first, 0}, {block.size() / columns, columns}, name);
     checked(
         H5Dwrite(dataset.get(), number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
         place, "cannot write factor", name);
@@ -100,52 +110,75 @@ void write_state(const Hdf5Place& place, hid_t root, const ModelFile& model, con
   }
 }
 
-void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, const FactorRows& factor_rows,
-                    const StateRows& state_rows) {
-  write_text(place, root, "format", model_format);
+void write_histories(const Hdf5Place& place, hid_t root, const ModelFile& model) {
+  const auto write = [&](const char* name, const std::vector<double>& history) {
+    if (!history.empty()) write_dataset<double>(place, root, name, {history.size()}, history);
+  };
+  write("fit_history", model.fit_history);
+  write("objective_history", model.objective_history);
+}
+
+void write_header(const Hdf5Place& place, hid_t root, const ModelFile& model) {
+  write_text(place, root, "format", format_of(model.kind));
   write_attribute(place, root, "version", model_version);
-  write_attribute(place, root, "rank", model.rank);
+  if (model.kind == ModelKind::cp) {
+    write_attribute(place, root, "rank", model.rank);
+  } else {
+    write_attribute(place, root, "ranks", model.ranks);
+  }
   write_attribute(place, root, "shape", model.shape);
-  write_attribute(place, root, "fit", model.fit);
+  write_attribute(place, root, "fit", model.fit());
   if (model.explained) write_attribute(place, root, "explained", *model.explained);
-  write_attribute(place, root, "sweeps", model.sweeps);
+  write_attribute(place, root, "sweeps", model.stated_sweeps != 0 ? model.stated_sweeps : model.sweeps());
   write_attribute(place, root, "seed", model.seed);
-  write_text(place, root, "stop_reason", model.stop_reason);
-  if (!model.precision.empty()) write_text(place, root, "precision", model.precision);
+  write_text(place, root, "stop_reason", to_string(model.stop_reason));
+  write_text(place, root, "precision", to_string(model.precision));
   if (model.ridge != 0) write_attribute(place, root, "ridge", model.ridge);
   if (model.found_ridge) write_attribute(place, root, "found_ridge", *model.found_ridge);
   write_text(place, root, "method", model.method);
-  write_text(place, root, "loss", model.loss);
-  if (!model.constraints.empty()) write_texts(place, root, "constraints", model.constraints);
+  write_text(place, root, "loss", to_string(model.loss));
+  if (std::ranges::any_of(model.constraints, [](const RowConstraint& one) { return one != RowConstraint{}; })) {
+    std::vector<std::string> texts;
+    for (const RowConstraint& constraint : model.constraints) texts.push_back(to_string(constraint));
+    write_texts(place, root, "constraints", texts);
+  }
   if (model.tensor_nnz != 0) {
     write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
     write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
   }
   if (!model.mode_names.empty()) write_texts(place, root, "mode_names", model.mode_names);
   write_reading(place, root, model.reading);
-  write_dataset<double>(place, root, "weights", {model.rank}, model.weights);
-  if (!model.fit_history.empty()) {
-    write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
+}
+
+void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, const ModelNumbers& numbers) {
+  write_header(place, root, model);
+  if (model.kind == ModelKind::cp) {
+    write_dataset<double>(place, root, "weights", {model.rank}, model.weights);
+  } else {
+    write_dataset<double>(place, root, "core", model.ranks, numbers.core);
   }
-  if (!model.objective_history.empty()) {
-    write_dataset<double>(place, root, "objective_history", {model.objective_history.size()}, model.objective_history);
-  }
+  write_histories(place, root, model);
   const Hdf5Id group = create_group(place, root, "factors");
-  for (std::size_t n = 0; n < model.shape.size(); ++n) write_matrix(place, group.get(), model, n, factor_rows);
-  write_state(place, root, model, state_rows);
+  for (std::size_t n = 0; n < model.shape.size(); ++n) write_matrix(place, group.get(), model, n, numbers.factor_rows);
+  write_state(place, root, model, numbers.state_rows);
   write_labels(place, root, model.labels);
 }
 
-void check_model_format(const Hdf5Place& place, hid_t root) {
+void check_model_format(const Hdf5Place& place, hid_t root, ModelKind kind) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
+  const bool is_cp = kind == ModelKind::cp;
+  const std::string wanted = is_cp ? "a model" : "a Tucker model";
+  const std::string remedy = is_cp ? "; give a model of blco-cpd" : "; give a model of blco-tucker";
   if (!has_attribute(place, root, "format")) {
-    fail_at(wrong_file, "not a model: it is HDF5, but has no attribute format; give a model of blco-cpd");
+    fail_at(wrong_file, "not " + wanted + ": it is HDF5, but has no attribute format" + remedy);
   }
   const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
-  if (format == container_format) fail_at(wrong_file, "it is a tensor, not a model; give a model of blco-cpd");
-  if (format != model_format)
-    fail_at(wrong_file, "not a model: its format is \"" + format + "\"; give a model of blco-cpd");
-  if (has_attribute(place, root, "version")) check_version(place, root, "model", model_version);
+  if (format == container_format) fail_at(wrong_file, "it is a tensor, not " + wanted + remedy);
+  if (format != format_of(kind)) {
+    fail_at(wrong_file, "not " + wanted + ": its format is \"" + format + "\"" + remedy);
+  }
+  if (has_attribute(place, root, "version"))
+    check_version(place, root, is_cp ? "model" : "Tucker model", model_version);
 }
 
 // `first_row` is the row of the first value, for values that are rows of several columns.
@@ -160,35 +193,55 @@ void require_finite(const Hdf5Place& place, std::span<const double> values, cons
   fail_at(place, name + "[" + where + "] is " + std::to_string(*bad) + ", but the numbers of a model must be finite");
 }
 
-void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
-  model.rank = read_integer(place, root, "rank");
-  model.shape = read_integers(place, root, "shape", static_cast<std::uint64_t>(max_order));
-  if (model.rank == 0 || model.rank > max_model_rank) {
-    fail_at(place, "the rank is not from 1 to " + std::to_string(max_model_rank));
+double read_finite(const Hdf5Place& place, hid_t root, const std::string& name) {
+  const double number = read_real(place, root, name.c_str());
+  if (!std::isfinite(number)) fail_at(place, "the attribute " + name + " is not finite");
+  return number;
+}
+
+// The attribute as `parse` reads it, or, if it is absent, what there was.
+template <class Value, class Parse>
+void read_word(const Hdf5Place& place, hid_t root, const char* name, const char* values, const Parse& parse,
+               Value& value) {
+  if (!has_attribute(place, root, name)) return;
+  const std::string word = read_text(place, root, name, max_word_bytes);
+  const auto parsed = parse(word);
+  if (!parsed) fail_at(place, std::string("the attribute ") + name + " is \"" + word + "\", " + values);
+  value = *parsed;
+}
+
+void read_constraints(const Hdf5Place& place, hid_t root, ModelFile& model) {
+  if (!has_attribute(place, root, "constraints")) return;
+  constexpr auto most = static_cast<std::uint64_t>(max_order);
+  for (const std::string& text : read_texts(place, root, "constraints", most, max_word_bytes)) {
+    const std::optional<RowConstraint> constraint = parse_constraint(text);
+    if (!constraint) fail_at(place, "a text of the attribute constraints is \"" + text + "\", which is no constraint");
+    model.constraints.push_back(*constraint);
   }
-  if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
-    fail_at(place, "the shape has a mode of length 0");
+  if (model.constraints.size() != model.shape.size()) fail_at(place, "constraints and shape differ in length");
+}
+
+void read_header(const Hdf5Place& place, hid_t root, ModelFile& model) {
+  constexpr auto most_modes = static_cast<std::uint64_t>(max_order);
+  model.shape = read_integers(place, root, "shape", most_modes);
+  if (model.kind == ModelKind::cp) {
+    model.rank = read_integer(place, root, "rank");
+  } else {
+    model.ranks = read_integers(place, root, "ranks", most_modes);
+    model.method = "hooi";
   }
+  if (std::ranges::find(model.shape, 0) != model.shape.end()) fail_at(place, "the shape has a mode of length 0");
+  if (const std::string fault = rank_fault(model); !fault.empty()) fail_at(place, fault);
   model.reading = read_reading(place, root, model.shape.size());
-  if (has_attribute(place, root, "fit")) {
-    model.fit = read_real(place, root, "fit");
-    if (!std::isfinite(model.fit)) fail_at(place, "the attribute fit is not finite");
-  }
-  if (has_attribute(place, root, "explained")) {
-    model.explained = read_real(place, root, "explained");
-    if (!std::isfinite(*model.explained)) fail_at(place, "the attribute explained is not finite");
-  }
-  if (has_attribute(place, root, "sweeps")) model.sweeps = read_integer(place, root, "sweeps");
+  if (has_attribute(place, root, "fit")) read_finite(place, root, "fit");
+  if (has_attribute(place, root, "explained")) model.explained = read_finite(place, root, "explained");
+  if (has_attribute(place, root, "sweeps")) model.stated_sweeps = read_integer(place, root, "sweeps");
   if (has_attribute(place, root, "seed")) model.seed = read_integer(place, root, "seed");
   if (has_attribute(place, root, "stop_reason")) {
-    model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
+    model.stop_reason = parse_stop_reason(read_text(place, root, "stop_reason", max_word_bytes));
   }
-  if (has_attribute(place, root, "precision")) {
-    model.precision = read_text(place, root, "precision", max_word_bytes);
-    if (model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
-      fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
-    }
-  }
+  model.states_precision = has_attribute(place, root, "precision");
+  read_word(place, root, "precision", "not f64, f32 or mixed", parse_precision, model.precision);
   if (has_attribute(place, root, "ridge")) {
     model.ridge = read_real(place, root, "ridge");
     if (!std::isfinite(model.ridge) || (model.ridge < 0 && model.ridge != -1))
@@ -200,20 +253,14 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
       fail_at(place, "the attribute found_ridge is no number of 0 or more");
   }
   if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
-  if (has_attribute(place, root, "loss")) model.loss = read_text(place, root, "loss", max_word_bytes);
-  if (!parse_loss(model.loss)) fail_at(place, "the attribute loss is \"" + model.loss + "\", which is no loss");
-  if (has_attribute(place, root, "constraints")) {
-    model.constraints = read_texts(place, root, "constraints", static_cast<std::uint64_t>(max_order), max_word_bytes);
-    if (model.constraints.size() != model.shape.size()) fail_at(place, "constraints and shape differ in length");
-  }
+  read_word(place, root, "loss", "which is no loss", parse_loss, model.loss);
+  read_constraints(place, root, model);
   if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   if (has_attribute(place, root, "tensor_sum_of_squares")) {
-    model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
-    if (!std::isfinite(model.tensor_sum_of_squares))
-      fail_at(place, "the attribute tensor_sum_of_squares is not finite");
+    model.tensor_sum_of_squares = read_finite(place, root, "tensor_sum_of_squares");
   }
   if (has_attribute(place, root, "mode_names")) {
-    model.mode_names = read_texts(place, root, "mode_names", static_cast<std::uint64_t>(max_order), max_name_bytes);
+    model.mode_names = read_texts(place, root, "mode_names", most_modes, max_name_bytes);
     if (model.mode_names.size() != model.shape.size()) fail_at(place, "mode_names and shape differ in length");
   }
 }
@@ -238,7 +285,7 @@ std::vector<Hdf5Id> open_matrices(const Hdf5Place& place, hid_t parent, const st
   std::vector<Hdf5Id> matrices;
   for (std::size_t n = 0; n < model.shape.size(); ++n) {
     matrices.push_back(open_checked_dataset(place, group.get(), std::to_string(n).c_str(), /*reals=*/true,
-                                            {model.shape[n], model.rank}, file_bytes));
+                                            {model.shape[n], model.columns(n)}, file_bytes));
   }
   return matrices;
 }
@@ -268,45 +315,58 @@ std::vector<std::vector<Hdf5Id>> open_state(const Hdf5Place& place, hid_t root, 
 
 }  // namespace
 
-std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes,
-                               std::uint64_t state_matrices) {
-  std::uint64_t numbers = rank;
-  for (const std::uint64_t length : shape) numbers += (1 + state_matrices) * length * rank;
+std::uint64_t ModelFile::numbers() const {
+  if (kind == ModelKind::cp) return rank;
+  return std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::span<const std::uint64_t> columns,
+                               std::uint64_t numbers, std::uint64_t label_bytes, std::uint64_t state_matrices) {
+  for (std::size_t n = 0; n < shape.size(); ++n) numbers += (1 + state_matrices) * shape[n] * columns[n];
   return numbers * sizeof(double) + label_bytes + Hdf5Output::few_metadata_bytes;
 }
 
-void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors,
-                      const OutputClaim* claim) {
-  if (factors.empty()) factors = model.factors;
-  check_model(path, model);
-  check_factors(path, model, factors);
-  const auto factor_rows = [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
-    std::copy_n(factors[mode].begin() + static_cast<std::ptrdiff_t>(first_row * model.rank), rows.size(), rows.begin());
-  };
-  write_model_file(path, model, factor_rows, {}, claim);
+void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
+  write_model_file(path, model, model.factors, model.core);
 }
 
-void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
-                      const StateRows& state_rows, const OutputClaim* claim) {
-  check_model(path, model);
+void write_model_file(const std::filesystem::path& path, const ModelFile& model,
+                      std::span<const std::vector<double>> factors, std::span<const double> core,
+                      const OutputClaim* claim) {
+  check_model(path, model, core);
+  std::string fault = factor_fault(model, columns_of(model), factors);
+  if (fault.empty() && !(std::ranges::all_of(factors, are_finite) && are_finite(core) && are_finite(model.weights)))
+    fault = "a number is not finite";
+  if (!fault.empty()) refuse(path.string() + ": cannot write the model: " + fault);
+  const auto factor_rows = [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+    const auto first = static_cast<std::ptrdiff_t>(first_row * model.columns(mode));
+    std::copy_n(factors[mode].begin() + first, rows.size(), rows.begin());
+  };
+  write_model_file(path, model, {.factor_rows = factor_rows, .core = core}, claim);
+}
+
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, const ModelNumbers& numbers,
+                      const OutputClaim* claim) {
+  check_model(path, model, numbers.core);
   const QuietHdf5 quiet;
   Hdf5Output output(
       {path, ErrorKind::io}, TemporaryFile(path, claim),
       Hdf5Output::few_metadata_bytes + padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns));
   const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
-  output.reserve(model_file_bytes(model.shape, model.rank, memory_bytes(model.labels), model.state_matrices.size()) -
+  output.reserve(model_file_bytes(model.shape, columns_of(model), model.numbers(), memory_bytes(model.labels),
+                                  model.state_matrices.size()) -
                  Hdf5Output::few_metadata_bytes + lists * sizeof(double));
-  write_contents(output.place(), output.root(), model, factor_rows, state_rows);
+  write_contents(output.place(), output.root(), model, numbers);
   output.publish();
 }
 
 struct ModelFileReader::Impl {
-  explicit Impl(const std::filesystem::path& path)
+  Impl(const std::filesystem::path& path, ModelKind kind)
       : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io}, &file_bytes)) {
-    check_model_format(place, file.get());
-    read_attributes(place, file.get(), header);
-    header.weights = read_dataset<double>(place, file.get(), "weights", {header.rank}, file_bytes);
-    require_finite(place, header.weights, "weights");
+    check_model_format(place, file.get(), kind);
+    header.kind = kind;
+    read_header(place, file.get(), header);
+    if (kind == ModelKind::cp) header.weights = read_numbers("weights", {header.rank});
     header.fit_history = read_list(place, file.get(), "fit_history", max_sweeps_kept, file_bytes);
     header.objective_history = read_list(place, file.get(), "objective_history", max_sweeps_kept, file_bytes);
     factors = open_matrices(place, file.get(), "factors", file_bytes, header);
@@ -323,10 +383,16 @@ struct ModelFileReader::Impl {
   std::vector<Hdf5Id> factors;
   std::vector<std::vector<Hdf5Id>> state;
 
+  std::vector<double> read_numbers(const std::string& name, const Extents& extents) const {
+    std::vector<double> numbers = read_dataset<double>(place, file.get(), name.c_str(), extents, file_bytes);
+    require_finite(place, numbers, name);
+    return numbers;
+  }
   void read_matrix(hid_t dataset, std::size_t mode, const std::string& name, const FactorRowsSink& sink) const;
 };
 
-ModelFileReader::ModelFileReader(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+ModelFileReader::ModelFileReader(const std::filesystem::path& path, ModelKind kind)
+    : impl_(std::make_unique<Impl>(path, kind)) {}
 ModelFileReader::~ModelFileReader() = default;
 
 const ModelFile& ModelFileReader::header() const { return impl_->header; }
@@ -337,12 +403,15 @@ std::vector<Labels> ModelFileReader::read_labels() const {
   return blco::read_labels(impl_->place, impl_->file.get(), impl_->header.shape, impl_->file_bytes);
 }
 
+std::vector<double> ModelFileReader::read_core() const { return impl_->read_numbers("core", impl_->header.ranks); }
+
 void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const std::string& name,
                                         const FactorRowsSink& sink) const {
+  const std::uint64_t columns = header.columns(mode);
   for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
-    const Selection rows(place, dataset, {first, 0}, {block.size() / header.rank, header.rank}, name);
+    const Selection rows(place, dataset, {first, 0}, {block.size() / columns, columns}, name);
     read_from_dataset(place, dataset, number_type<double>(), rows.memory.get(), rows.file.get(), block.data(), name);
-    require_finite(place, block, name, header.rank, first);
+    require_finite(place, block, name, columns, first);
     sink(mode, first, block);
   });
 }
@@ -364,20 +433,26 @@ void ModelFileReader::read_state(const StateRowsSink& sink) const {
   }
 }
 
-ModelFile read_model_file(const std::filesystem::path& path) {
-  const ModelFileReader reader(path);
+ModelFile read_model_file(const std::filesystem::path& path, ModelKind kind) {
+  const ModelFileReader reader(path, kind);
   ModelFile model = reader.header();
+  if (kind == ModelKind::tucker) model.core = reader.read_core();
   model.labels = reader.read_labels();
-  for (const std::uint64_t length : model.shape) {
-    model.factors.emplace_back(static_cast<std::size_t>(length * model.rank));
+  for (std::size_t n = 0; n < model.shape.size(); ++n) {
+    model.factors.emplace_back(static_cast<std::size_t>(model.shape[n] * model.columns(n)));
   }
   reader.read_factors([&model](std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
-    const auto first = model.factors[mode].begin() + static_cast<std::ptrdiff_t>(first_row * model.rank);
-    std::copy(rows.begin(), rows.end(), first);
+    const auto first = static_cast<std::ptrdiff_t>(first_row * model.columns(mode));
+    std::ranges::copy(rows, model.factors[mode].begin() + first);
   });
   return model;
 }
 
-bool is_model_file(const std::filesystem::path& path) noexcept { return has_format(path, model_format); }
+std::optional<ModelKind> model_kind(const std::filesystem::path& path) noexcept {
+  for (const ModelKind kind : {ModelKind::cp, ModelKind::tucker}) {
+    if (has_format(path, format_of(kind))) return kind;
+  }
+  return std::nullopt;
+}
 
 }  // namespace blco

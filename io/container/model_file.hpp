@@ -1,6 +1,6 @@
-// A CP model on disk, as blco/FORMAT.md specifies it. A checkpoint keeps more in /state: the first of its numbers is
-// 2^n added up over the reordered modes n, and the rows of its matrices are in the order of the container that was
-// fitted.
+// A CP or Tucker model on disk, as blco/FORMAT.md specifies it. A checkpoint keeps more in /state: the first of its
+// numbers is 2^n added up over the reordered modes n, and the rows of its matrices are in the order of the container
+// that was fitted.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,37 @@
 #include <string>
 #include <vector>
 
-#include "blco/input_reading.hpp"
 #include "blco/labels.hpp"
+#include "blco/model_header.hpp"
 #include "io/file/temporary_file.hpp"
 
 namespace blco {
 
-struct ModelFile {
-  std::vector<std::uint64_t> shape;
-  std::uint64_t rank = 0;
-  std::vector<double> weights;               // R
-  std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R
-  std::string method = "als";
-  std::string loss = "gaussian";
-  std::vector<std::string> constraints;   // one per mode, or empty: none
-  std::vector<double> fit_history;        // fit after each sweep
-  std::vector<double> objective_history;  // of methods without a fit
-  std::vector<std::string> mode_names;    // one per mode, or empty
-  std::vector<Labels> labels;             // one list per mode, empty or as long as the mode; or empty
-  InputReading reading;                   // of the tensor's input
-  double fit = 0;
-  std::optional<double> explained;  // share of the best constant model's deviance
-  std::uint64_t sweeps = 0;
-  std::uint64_t seed = 0;
-  std::string precision;              // of the arithmetic: "f64", "f32" or "mixed"
-  double ridge = 0;                   // added to the diagonal of each system; 0: none; -1: found by the fit
-  std::optional<double> found_ridge;  // what the fit found
-  std::string stop_reason;
-  // The tensor that the model was fitted to; zero if unknown.
-  std::uint64_t tensor_nnz = 0;
-  double tensor_sum_of_squares = 0;
+// Components with a weight each, or a core and a number of columns of its own for each mode.
+enum class ModelKind { cp, tucker };
+
+struct ModelFile : ModelHeader {
+  ModelKind kind = ModelKind::cp;
+  std::uint64_t rank = 0;                    // cp
+  std::vector<double> weights;               // cp: R
+  std::vector<std::uint64_t> ranks;          // tucker: per mode
+  std::vector<double> core;                  // tucker: R_1 x ... x R_N, row-major
+  std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R, or I_n x R_n
+  std::uint64_t stated_sweeps = 0;           // what the file says beside its histories; 0: nothing
+  bool states_precision = true;              // false for a file without one
   // What a checkpoint keeps for the method. Matrices by name; their rows are written and read apart.
   int value_exponent = 0;  // its state is of values divided by 2 to the power of this
   std::vector<double> state_numbers;
   std::vector<std::string> state_matrices;
+
+  std::uint64_t numbers() const;  // of weights, or of the core
+  std::uint64_t columns(std::size_t mode) const { return kind == ModelKind::cp ? rank : ranks[mode]; }
 };
 
-// The space that is reserved on the disk before a model is written, but for its texts and 8 bytes per sweep.
-// `label_bytes` is the memory of all labels.
-std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes,
-                               std::uint64_t state_matrices = 0);
+// The space that is reserved on the disk before a model is written, but for its texts and 8 bytes per sweep. Per mode,
+// its factor has so many columns; `numbers` are those of weights or core; `label_bytes` is the memory of all labels.
+std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::span<const std::uint64_t> columns,
+                               std::uint64_t numbers, std::uint64_t label_bytes, std::uint64_t state_matrices = 0);
 
 // Writes rows of the factor of `mode` from `first_row` on into `rows`, row-major; `rows` holds whole rows.
 using FactorRows = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
@@ -59,14 +50,23 @@ using FactorRows = std::function<void(std::size_t mode, std::uint64_t first_row,
 using StateRows =
     std::function<void(std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
 
-// Writes a temporary file next to `path`, syncs it, and renames it when complete. `factor_rows` supplies the factors in
-// blocks of about 1 MiB, which is all the memory needed; model.factors is not read. `claim` is the caller's of `path`;
-// null: there is none. Throws Error{io}.
-void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
-                      const StateRows& state_rows = {}, const OutputClaim* claim = nullptr);
-// Same with factors in memory; none: those of `model`.
+// The numbers of a model that is written, where they are not those of the ModelFile.
+struct ModelNumbers {
+  FactorRows factor_rows = {};        // in blocks of about 1 MiB, which is all the memory needed
+  StateRows state_rows = {};          // the same
+  std::span<const double> core = {};  // tucker
+};
+
+// Writes a temporary file next to `path`, syncs it, and renames it when complete. `claim` is the caller's of `path`;
+// null: there is none. Throws Error: io, invalid_argument (sizes that disagree).
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, const ModelNumbers& numbers,
+                      const OutputClaim* claim = nullptr);
+// Same with factors in memory, and the core of `numbers`.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model,
-                      std::span<const std::vector<double>> factors = {}, const OutputClaim* claim = nullptr);
+                      std::span<const std::vector<double>> factors, std::span<const double> core = {},
+                      const OutputClaim* claim = nullptr);
+// Same with all that `model` has.
+void write_model_file(const std::filesystem::path& path, const ModelFile& model);
 
 // Receives whole rows of the factor of `mode` from `first_row` on, row-major.
 using FactorRowsSink = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<const double> rows)>;
@@ -76,18 +76,20 @@ using StateRowsSink =
 // Reads a model file in blocks of its factors, with about 1 MiB of memory.
 class ModelFileReader {
  public:
-  // Reads and checks everything but the numbers of the factors. Throws as read_model_file does.
-  explicit ModelFileReader(const std::filesystem::path& path);
+  // Reads and checks everything but the numbers of factors and core. Throws as read_model_file does.
+  explicit ModelFileReader(const std::filesystem::path& path, ModelKind kind = ModelKind::cp);
   ~ModelFileReader();
   ModelFileReader(const ModelFileReader&) = delete;
   ModelFileReader& operator=(const ModelFileReader&) = delete;
 
-  // Without factors and labels.
+  // Without factors, core and labels.
   const ModelFile& header() const;
   // Per mode, the memory that its labels take; 0: it has none.
   const std::vector<std::uint64_t>& label_bytes() const;
   // Labels as ModelFile holds them. Throws Error{corrupt}.
   std::vector<Labels> read_labels() const;
+  // Of a Tucker model. Throws Error{corrupt}.
+  std::vector<double> read_core() const;
   // Passes the factors to `sink`, modes and rows in order, and checks that each number is finite.
   void read_factors(const FactorRowsSink& sink) const;
   // Same for the matrices of header().state_matrices.
@@ -98,12 +100,12 @@ class ModelFileReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Reads a model written by this library or by a user with h5py; only rank, shape, weights and factors are required.
-// Checks sizes before it allocates. Throws Error: io (cannot be read), invalid_argument (not a model), corrupt (shapes
-// disagree or a number is not finite).
-ModelFile read_model_file(const std::filesystem::path& path);
+// Reads a model written by this library or by a user with h5py; of a CP model only rank, shape, weights and factors are
+// required, of a Tucker model ranks, shape, core and factors. Checks sizes before it allocates. Throws Error: io
+// (cannot be read), invalid_argument (not a model of this kind), corrupt (shapes disagree or a number is not finite).
+ModelFile read_model_file(const std::filesystem::path& path, ModelKind kind = ModelKind::cp);
 
-// True if the file is HDF5 with attribute format = "blco-model". Never throws.
-bool is_model_file(const std::filesystem::path& path) noexcept;
+// Which kind of model a file is, by its attribute format; nothing for a file that is none. Never throws.
+std::optional<ModelKind> model_kind(const std::filesystem::path& path) noexcept;
 
 }  // namespace blco

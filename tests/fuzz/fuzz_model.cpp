@@ -25,16 +25,17 @@ std::string make_model() {
   model.rank = 2;
   model.weights = {1, 2};
   model.method = "gcp";
-  model.loss = "bernoulli-odds";
+  model.loss = {LossKind::bernoulli_odds};
   model.objective_history = {3.5};
-  model.sweeps = 1;
-  model.stop_reason = "sweeps";
   model.mode_names = {"user", "item"};
   model.state_numbers = {0, 7, -0.5};
   model.state_matrices = {"moments"};
-  write_model_file(
-      folder / "m.h5", model, [](std::size_t, std::uint64_t, std::span<double> rows) { std::ranges::fill(rows, 0.5); },
-      [](std::size_t, std::size_t, std::uint64_t, std::span<double> rows) { std::ranges::fill(rows, 0.25); });
+  ModelNumbers numbers;
+  numbers.factor_rows = [](std::size_t, std::uint64_t, std::span<double> rows) { std::ranges::fill(rows, 0.5); };
+  numbers.state_rows = [](std::size_t, std::size_t, std::uint64_t, std::span<double> rows) {
+    std::ranges::fill(rows, 0.25);
+  };
+  write_model_file(folder / "m.h5", model, numbers);
   return fuzz::without_trailer(file_contents(folder / "m.h5"));
 }
 
@@ -64,6 +65,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(model.weights.size() == model.rank && model.factors.size() == model.shape.size());
   });
   fuzz::refusal_of([&] { resume(file.path()); });
-  is_model_file(file.path());
+  model_kind(file.path());
   return 0;
 }

@@ -69,8 +69,9 @@ PUBLIC_OF_ROOM = {
 }
 ROOM_OF_PUBLIC = {name: room for room, names in PUBLIC_OF_ROOM.items() for name in names}
 # Of the format, the public headers pass on these alone.
-PUBLIC_OF_BLCO = ["arrow_abi.hpp", "duplicate_policy.hpp", "error.hpp", "input_reading.hpp", "kernel_choice.hpp", "labels.hpp",
-                  "loss.hpp", "row_constraint.hpp", "stop_reason.hpp"]
+PUBLIC_OF_BLCO = ["arrow_abi.hpp", "duplicate_policy.hpp", "enum_names.hpp", "error.hpp", "input_reading.hpp",
+                  "kernel_choice.hpp", "labels.hpp", "loss.hpp", "model_header.hpp", "row_constraint.hpp",
+                  "stop_reason.hpp"]
 
 METHODS = "engine/fit/methods"
 

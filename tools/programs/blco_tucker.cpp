@@ -105,7 +105,7 @@ void report_ranks(const TuckerPlan& plan, cli::Reporter& reporter) {
 
 void report_model(const Arguments& arguments, const TuckerModel& model, cli::Reporter& reporter) {
   reporter.event("result", {{"output", arguments.output.string()},
-                            {"method", to_string(model.method)},
+                            {"method", model.method},
                             {"ranks", model.ranks},
                             {"sweeps", model.sweeps()},
                             {"stop_reason", to_string(model.stop_reason)},

@@ -36,8 +36,9 @@ void print_tucker(const std::filesystem::path& path, const TuckerModel& model, c
   std::vector<std::uint64_t> label_bytes;
   for (const Labels& labels : model.labels) label_bytes.push_back(labels.memory_bytes());
   print_modes(model.shape, model.mode_names, label_bytes);
+  print_reading(model.reading);
   print_row("ranks", cli::format_shape(model.ranks));
-  print_row("method", to_string(model.method));
+  print_row("method", model.method);
   print_row("fit",
             fmt::format("{:.12f} (1 - |X - model| / |X|; cells that are not listed count as zero)", model.fit()));
   print_row("sweeps", model.sweeps());
@@ -99,11 +100,13 @@ void report_tucker(cli::Reporter& reporter, const std::filesystem::path& path, c
   }
   reporter.event("result", {{"type", "tucker"},
                             {"file", path.string()},
-                            {"method", to_string(model.method)},
+                            {"method", model.method},
                             {"fit", model.fit()},
                             {"sweeps", model.sweeps()},
                             {"stop_reason", to_string(model.stop_reason)},
                             {"seed", model.seed},
+                            {"precision", to_string(model.precision)},
+                            {"reading", reading_json(model.reading)},
                             {"core", core},
                             {"modes", modes}});
 }

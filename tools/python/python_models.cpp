@@ -88,18 +88,12 @@ void report(const CpdModel& model, const std::filesystem::path& output, const nb
 }  // namespace
 
 void bind_models(nb::module_& module) {
-  nb::class_<CpdModel>(module, "Model")
-      .def_prop_ro("shape", [](const CpdModel& model) { return nb::tuple(nb::cast(model.shape)); })
-      .def_ro("rank", &CpdModel::rank)
-      .def_ro("method", &CpdModel::method)
+  nb::class_<CpdModel> model(module, "Model");
+  bind_header(model);
+  model.def_ro("rank", &CpdModel::rank)
       .def_prop_ro("loss", [](const CpdModel& model) { return to_string(model.loss); })
-      .def_ro("seed", &CpdModel::seed)
       .def_ro("explained", &CpdModel::explained)
       .def_ro("found_ridge", &CpdModel::found_ridge)
-      .def_prop_ro("stop_reason", [](const CpdModel& model) { return to_string(model.stop_reason); })
-      .def_prop_ro("mode_names", [](const CpdModel& model) { return nb::tuple(nb::cast(model.mode_names)); })
-      .def_prop_ro("labels", [](const CpdModel& model) { return labels_as_list(model.labels, model.shape.size()); })
-      .def_ro("fit_history", &CpdModel::fit_history)
       .def_ro("objective_history", &CpdModel::objective_history)
       .def_prop_ro("weights",
                    [](nb::handle self) {

@@ -89,15 +89,9 @@ void report(const TuckerModel& model, const std::filesystem::path& output, const
 }  // namespace
 
 void bind_tucker(nb::module_& module) {
-  nb::class_<TuckerModel>(module, "TuckerModel")
-      .def_prop_ro("shape", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.shape)); })
-      .def_prop_ro("ranks", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.ranks)); })
-      .def_prop_ro("method", [](const TuckerModel& model) { return to_string(model.method); })
-      .def_ro("seed", &TuckerModel::seed)
-      .def_prop_ro("stop_reason", [](const TuckerModel& model) { return to_string(model.stop_reason); })
-      .def_prop_ro("mode_names", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.mode_names)); })
-      .def_prop_ro("labels", [](const TuckerModel& model) { return labels_as_list(model.labels, model.shape.size()); })
-      .def_ro("fit_history", &TuckerModel::fit_history)
+  nb::class_<TuckerModel> model(module, "TuckerModel");
+  bind_header(model);
+  model.def_prop_ro("ranks", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.ranks)); })
       .def_prop_ro("core",
                    [](nb::handle self) {
                      const TuckerModel& model = nb::cast<const TuckerModel&>(self);

@@ -40,7 +40,7 @@ class CpAls final : public FitMethod {
   std::optional<double> first_objective() const override { return first_objective_; }
   // Requires that previous factors are kept.
   void undo_step() override;
-  bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
+  bool has_converged(const ModelHeader& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return weights_; }
   void set_weights(std::span<const double> weights) override { weights_.assign(weights.begin(), weights.end()); }
   // That of the ridge.
@@ -237,7 +237,7 @@ void CpAls::undo_step() {
   weights_ = weights_before_;
 }
 
-bool CpAls::has_converged(const CpdModel& so_far, const SweepReport*) const {
+bool CpAls::has_converged(const ModelHeader& so_far, const SweepReport*) const {
   const std::vector<double>& fits = so_far.fit_history;
   const std::size_t sweeps = fits.size();
   return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < tolerance_of(context_.options);

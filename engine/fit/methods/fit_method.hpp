@@ -81,7 +81,7 @@ class FitMethod {
   // Rolls back a step that was cancelled. No steps may follow.
   virtual void undo_step() {}
   // True if the fit is done: after a step, by its `report`; before the first one of a resumed fit, by the model alone.
-  virtual bool has_converged(const CpdModel& so_far, const SweepReport* report) const;
+  virtual bool has_converged(const ModelHeader& so_far, const SweepReport* report) const;
   // Called once at the end: leaves the model's factors. Returns the sweep, from 1, whose model that is,
   // or 0: that of the last one.
   virtual std::size_t finish() { return 0; }

@@ -159,7 +159,7 @@ CpdMethod method_of(const CpdModel& model) {
   return method;
 }
 
-bool FitMethod::has_converged(const CpdModel& so_far, const SweepReport* report) const {
+bool FitMethod::has_converged(const ModelHeader& so_far, const SweepReport* report) const {
   return report != nullptr ? report->converged : so_far.stop_reason == StopReason::tolerance;
 }
 

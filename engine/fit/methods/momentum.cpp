@@ -127,7 +127,7 @@ void Momentum::undo_step() {
 
 // A restart leaves the fit as it is, and changes of the short steps after it may be small and grow again. Near the end
 // rounding alone may lead to restarts. A model file without this state does not say how long ago the last one was.
-bool Momentum::has_converged(const CpdModel& so_far, const SweepReport* report) const {
+bool Momentum::has_converged(const ModelHeader& so_far, const SweepReport* report) const {
   const std::vector<double>& fits = so_far.fit_history;
   const std::size_t sweeps = fits.size();
   const double tolerance = tolerance_of(context_.options);

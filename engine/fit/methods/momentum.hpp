@@ -40,7 +40,7 @@ class Momentum final : public FitMethod {
   // True once the fit has changed little. While steps are short: by one sweep, after a restart by a tenth as much.
   // Later: by two sweeps in a row, of which the last changed it no more; after a restart not before the fifth sweep
   // since momentum began again. At any time: by ten sweeps together.
-  bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
+  bool has_converged(const ModelHeader& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return method_->weights(); }
 
   // The sweeps since it began, the objective, and the model before.

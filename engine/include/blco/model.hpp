@@ -3,20 +3,13 @@
 #pragma once
 
 #include <blco/error.hpp>
-#include <blco/input_reading.hpp>
-#include <blco/kernel_choice.hpp>
-#include <blco/labels.hpp>
-#include <blco/loss.hpp>
+#include <blco/model_header.hpp>
 #include <blco/output_claims.hpp>
-#include <blco/row_constraint.hpp>
-#include <blco/stop_reason.hpp>
 #include <blco/views.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace blco {
@@ -26,29 +19,11 @@ struct FactorEntry {
   double value = 0;
 };
 
-struct CpdModel {
-  std::vector<std::uint64_t> shape;
+struct CpdModel : ModelHeader {
   int rank = 0;
   std::vector<double> weights;  // R; falling in a model that fit_cpd returned
   // Per mode, row-major I_n x R; columns have 2-norm 1 (or 0), unless the mode's constraint forbids to scale them.
   std::vector<std::vector<double>> factors;
-  std::string method = "als";                   // see CpdMethod
-  Loss loss = {};                               // what the method minimises
-  std::vector<RowConstraint> constraints = {};  // of each mode; empty: none
-  std::vector<double> fit_history;              // als: fit after each sweep: 1 - |X - model| / |X|
-  std::vector<double> objective_history = {};   // other methods: what they minimise, after each sweep
-  std::optional<double> explained = {};         // SweepReport::explained
-  std::vector<std::string> mode_names;
-  std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
-  InputReading reading = {};        // of the tensor's input
-  std::uint64_t seed = 0;
-  Precision precision = Precision::f64;
-  double ridge = 0;                        // CpdOptions::ridge of the fit; -1: automatic
-  std::optional<double> found_ridge = {};  // what an automatic one of CompletionMethod came to; 0: none
-  StopReason stop_reason = StopReason::sweeps;
-  // The tensor that the model was fitted to; zero if unknown.
-  std::uint64_t tensor_nnz = 0;
-  double tensor_sum_of_squares = 0;
 
   // What the model says of a cell: an index per mode, from 0. Throws Error{invalid_argument} for another number of
   // them, or one outside the shape.
@@ -59,16 +34,7 @@ struct CpdModel {
 
   // The factors as mttkrp() and evaluate() take them; they must not change meanwhile. The weights are not in them.
   std::vector<MatrixView> matrices() const;
-
-  double fit() const { return fit_history.empty() ? 0.0 : fit_history.back(); }
-  double objective() const { return objective_history.empty() ? 0.0 : objective_history.back(); }
-  std::size_t sweeps() const { return fit_history.empty() ? objective_history.size() : fit_history.size(); }
 };
-
-const char* to_string(Precision precision);
-
-// Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
-std::string to_string(const RowConstraint& constraint);
 
 // Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error{io}, also
 // if another job is writing the file; `claims` are those of the caller.

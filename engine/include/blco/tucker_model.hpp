@@ -2,10 +2,8 @@
 // ... x_N U_N (Kolda & Bader 2009, section 4). Cells of X without a nonzero count as zero.
 #pragma once
 
-#include <blco/labels.hpp>
 #include <blco/model.hpp>
 #include <blco/output_claims.hpp>
-#include <blco/stop_reason.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -35,22 +33,12 @@ struct CoreEntry {
 // In a model that fit_tucker returned, the core is all-orthogonal and ordered: its slices along a mode are orthogonal
 // to each other, and of falling norm (De Lathauwer, De Moor & Vandewalle, A multilinear singular value decomposition,
 // SIMAX 2000, theorem 2). The largest number of each column is positive.
-struct TuckerModel {
-  std::vector<std::uint64_t> shape;
+struct TuckerModel : ModelHeader {
+  TuckerModel() { method = "hooi"; }
+
   std::vector<std::uint64_t> ranks;          // per mode
   std::vector<double> core;                  // R_1 x ... x R_N, row-major: the last mode's index varies fastest
   std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R_n with orthonormal columns
-  TuckerMethod method = TuckerMethod::hooi;
-  std::vector<double> fit_history;  // after each sweep: 1 - |X - model| / |X|
-  std::vector<std::string> mode_names;
-  std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
-  std::uint64_t seed = 0;
-  StopReason stop_reason = StopReason::sweeps;
-  std::uint64_t tensor_nnz = 0;  // of the tensor that was fitted
-  double tensor_sum_of_squares = 0;
-
-  double fit() const { return fit_history.empty() ? 0.0 : fit_history.back(); }
-  std::size_t sweeps() const { return fit_history.size(); }
 
   // What the model says of a cell: an index per mode, from 0. Throws Error{invalid_argument} for another number of
   // them, or one outside the shape.

@@ -75,8 +75,8 @@ struct NamedLabels {
 
 // Of a container or a model; those of a container take `max_bytes` at most.
 NamedLabels read_named_labels(const fs::path& file, std::uint64_t max_bytes) {
-  if (is_model_file(file)) {
-    const ModelFileReader model(file);
+  if (const std::optional<ModelKind> kind = model_kind(file)) {
+    const ModelFileReader model(file, *kind);
     std::vector<std::string> modes = model.header().mode_names;
     while (modes.size() < model.header().shape.size()) modes.push_back("mode" + std::to_string(modes.size()));
     return {std::move(modes), model.read_labels()};
@@ -101,11 +101,12 @@ bool is_local(std::string_view column) { return (std::string(column) + ":").find
 
 // The names of the modes of a container or a model, and how its input was read.
 std::pair<std::vector<std::string>, InputReading> read_known_reading(const fs::path& file) {
-  if (!is_model_file(file)) {
+  const std::optional<ModelKind> kind = model_kind(file);
+  if (!kind) {
     const TensorFile tensor(file);
     return {tensor.summary().mode_names, tensor.summary().reading};
   }
-  const ModelFileReader model(file);
+  const ModelFileReader model(file, *kind);
   return {model.header().mode_names, model.header().reading};
 }
 

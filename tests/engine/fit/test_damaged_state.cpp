@@ -30,12 +30,14 @@ struct WholeCheckpoint {
     const auto copy = [this](const std::vector<double>& from, std::uint64_t first, std::span<double> rows) {
       std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(first * model.rank), rows.size(), rows.begin());
     };
-    write_model_file(
-        path, model,
-        [&](std::size_t mode, std::uint64_t first, std::span<double> rows) { copy(model.factors[mode], first, rows); },
-        [&](std::size_t matrix, std::size_t mode, std::uint64_t first, std::span<double> rows) {
-          copy(matrices[matrix][mode], first, rows);
-        });
+    ModelNumbers numbers;
+    numbers.factor_rows = [&](std::size_t mode, std::uint64_t first, std::span<double> rows) {
+      copy(model.factors[mode], first, rows);
+    };
+    numbers.state_rows = [&](std::size_t matrix, std::size_t mode, std::uint64_t first, std::span<double> rows) {
+      copy(matrices[matrix][mode], first, rows);
+    };
+    write_model_file(path, model, numbers);
   }
 
   ModelFile model;
@@ -159,7 +161,7 @@ TEST_P(DamagedState, IsRefusedWithNumbersOrMatricesTooFewOrTooMany) {
 
 TEST_P(DamagedState, IsRefusedWithAnotherNumberOfSweeps) {
   WholeCheckpoint damaged(path_);
-  damaged.model.sweeps = std::uint64_t{1} << 62;
+  damaged.model.stated_sweeps = std::uint64_t{1} << 62;
 
   EXPECT_THAT(complaint_of(damaged), testing::HasSubstr("4611686018427387904 sweeps, but a history of 2"));
 }

@@ -34,7 +34,7 @@ TEST(Tucker, GivesBackATensorOfItsRanks) {
     options.compute.threads = threads;
     const TuckerModel model = fit_tucker(tensor, options);
 
-    EXPECT_EQ(model.method, method);
+    EXPECT_EQ(model.method, to_string(method));
     for (std::uint64_t i = 0; i < tucker_length; ++i) {
       for (std::uint64_t k = 0; k < tucker_length; ++k) {
         const std::vector<std::uint64_t> cell{i, 2, k};

@@ -21,9 +21,8 @@ class ResumedStates : public testing::Test {
     model.rank = 1;
     model.weights = {1};
     model.method = "apr";
-    model.loss = "poisson";
+    model.loss = {LossKind::poisson};
     model.objective_history = {3, 2, 1};
-    model.sweeps = 3;
     model.state_numbers = {0};
     model.state_numbers.insert(model.state_numbers.end(), numbers.begin(), numbers.end());
     model.state_matrices = matrices;
@@ -31,7 +30,7 @@ class ResumedStates : public testing::Test {
     const auto state_rows = [](std::size_t matrix, std::size_t mode, std::uint64_t, std::span<double> block) {
       std::ranges::fill(block, static_cast<double>(10 * matrix + mode));
     };
-    write_model_file(path_, model, rows, state_rows);
+    write_model_file(path_, model, ModelNumbers{rows, state_rows});
     return ModelFileReader(path_);
   }
 
@@ -117,14 +116,14 @@ TEST_F(ResumedStates, RefuseOtherNumbersOfNumbersAndOtherMatrices) {
 TEST_F(ResumedStates, AreNotLookedAtWhereSweepsAndHistoryDisagree) {
   ModelFile model;
   model.fit_history = {0.1, 0.2};
-  model.sweeps = 2;
+  model.stated_sweeps = 2;
   check_sweeps(model, path_);
-  model.sweeps = 0;  // not said
+  model.stated_sweeps = 0;  // not said
   check_sweeps(model, path_);
 
-  model.sweeps = 3;
+  model.stated_sweeps = 3;
   EXPECT_THAT(complaint_of([&] { check_sweeps(model, path_); }), testing::HasSubstr("3 sweeps, but a history of 2"));
-  model.sweeps = 4;
+  model.stated_sweeps = 4;
   model.objective_history = {1, 2};
   EXPECT_NE(complaint_of([&] { check_sweeps(model, path_); }), "accepted");
 }

@@ -46,7 +46,7 @@ class Hdf5Trailer : public testing::Test {
     model.weights = {2, 1};
     model.factors = {std::vector<double>(10, 0.25), std::vector<double>(6, 0.5)};
     model.mode_names = {"source", "target"};
-    model.stop_reason = "sweeps";
+    model.method = "apr";
     write_model_file(model_, model);
   }
 
@@ -109,7 +109,7 @@ TEST_F(Hdf5Trailer, IsGoneAfterHdf5HasWrittenToTheFile) {
   }
 
   EXPECT_EQ(read_columns(ContainerReader(container_)), tensor_.columns);
-  EXPECT_EQ(read_model_file(model_).stop_reason, "sweeps");
+  EXPECT_EQ(read_model_file(model_).method, "apr");
 }
 
 TEST_F(Hdf5Trailer, RefusesWhatIsNeitherItsOwnNorAbsent) {
@@ -136,12 +136,12 @@ TEST_F(Hdf5Trailer, LeavesHeapsOfTextsToBeWalkedWhereItIsAbsent) {
   {
     const Hdf5Place place{model_, ErrorKind::io};
     const Hdf5Id file = own(H5Fopen(model_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, place, "open");
-    checked(H5Adelete(file.get(), "stop_reason"), place, "delete");
-    write_variable_texts(place, file.get(), "stop_reason", {}, {"after so many sweeps that the text is long"});
+    checked(H5Adelete(file.get(), "method"), place, "delete");
+    write_variable_texts(place, file.get(), "method", {}, {"after so many sweeps that the text is long"});
   }
   const std::string hdf5 = file_contents(model_);
   ASSERT_EQ(hdf5.size(), hdf5_end(hdf5));
-  EXPECT_THAT(read_model_file(model_).stop_reason, testing::StartsWith("after so many"));
+  EXPECT_THAT(read_model_file(model_).method, testing::StartsWith("after so many"));
   const std::size_t heap = hdf5.find("GCOL");
   ASSERT_NE(heap, std::string::npos);
   const std::size_t first_size = heap + 16 + 8;
