@@ -182,12 +182,7 @@ std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, co
   return factors;
 }
 
-void check_initial_model(const TensorSummary& tensor, const CpdOptions& options) {
-  const CpdModel& initial = *options.initial;
-  if (initial.rank != options.rank) {
-    refuse("the initial model has rank " + std::to_string(initial.rank) + ", but rank " + std::to_string(options.rank) +
-           " was asked for; give " + option_name("rank", std::to_string(initial.rank)));
-  }
+void check_initial_shape(const TensorSummary& tensor, const ModelHeader& initial) {
   if (initial.shape.size() != tensor.shape.size()) {
     refuse("the initial model has " + std::to_string(initial.shape.size()) + " modes, but the tensor has " +
            std::to_string(tensor.shape.size()) + "; start from a model of the same modes");
@@ -206,14 +201,24 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
            option_name("IngestOptions.shape") + ", keys with the model as " +
            option_name("IngestOptions.columns.labels_from"));
   }
+}
+
+void check_initial_numbers(std::span<const double> numbers, const std::string& name) {
+  if (std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); })) return;
+  refuse(name + " of the initial model has a number that is not finite");
+}
+
+void check_initial_model(const TensorSummary& tensor, const CpdOptions& options) {
+  const CpdModel& initial = *options.initial;
+  if (initial.rank != options.rank) {
+    refuse("the initial model has rank " + std::to_string(initial.rank) + ", but rank " + std::to_string(options.rank) +
+           " was asked for; give " + option_name("rank", std::to_string(initial.rank)));
+  }
+  check_initial_shape(tensor, initial);
   check_sizes(initial, "cannot start from the initial model");
-  const auto check_numbers = [](std::span<const double> numbers, const std::string& name) {
-    if (std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); })) return;
-    refuse(name + " of the initial model has a number that is not finite");
-  };
-  check_numbers(initial.weights, "the list of weights");
+  check_initial_numbers(initial.weights, "the list of weights");
   for (std::size_t n = 0; n < initial.shape.size(); ++n) {
-    check_numbers(initial.factors[n], "factor " + std::to_string(n));
+    check_initial_numbers(initial.factors[n], "factor " + std::to_string(n));
   }
 }
 
@@ -225,7 +230,7 @@ void check_initial_labels(const Tensor& tensor, const std::vector<Labels>& initi
   }
 }
 
-std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial) {
+std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const ModelHeader& initial) {
   std::vector<std::uint64_t> rows;
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) rows.push_back(tensor.shape[n] - initial.shape[n]);
   if (std::ranges::all_of(rows, [](std::uint64_t count) { return count == 0; })) rows.clear();

@@ -6,6 +6,7 @@
 #include <blco/cpd.hpp>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"
@@ -41,6 +42,10 @@ JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::ui
 std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, const CpdOptions& options,
                                                         std::uint64_t held_bytes, ProgressMeter& meter);
 
+// Checks that the initial model has the tensor's modes, none of them longer. Throws Error{invalid_argument}.
+void check_initial_shape(const TensorSummary& tensor, const ModelHeader& initial);
+// Checks that all are finite; `name` says what they are, such as "factor 1". Throws Error{invalid_argument}.
+void check_initial_numbers(std::span<const double> numbers, const std::string& name);
 // Checks rank, sizes and numbers of options.initial, and that no mode of the tensor is shorter than in it. Throws
 // Error{invalid_argument}.
 void check_initial_model(const TensorSummary& tensor, const CpdOptions& options);
@@ -50,7 +55,7 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
 void check_initial_labels(const Tensor& tensor, const std::vector<Labels>& initial);
 
 // Per mode, how many rows the tensor has beyond those of the model; empty if none.
-std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial);
+std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const ModelHeader& initial);
 
 // Per mode with a box, how many entries of the rows from which its first update starts lie outside it; empty if none.
 std::vector<std::uint64_t> count_outside_box(const TensorSummary& tensor, const CpdOptions& options);

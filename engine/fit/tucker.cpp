@@ -41,13 +41,16 @@ void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vecto
   }
 }
 
-// Rotates the columns so that the core is all-orthogonal and ordered, and turns their largest numbers positive.
+// Rotates the columns of the modes that are not held, so that the core is all-orthogonal and ordered along them, and
+// turns their largest numbers positive.
 void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& executor) {
   const CoreShape shape(model.shape, ranks);
-  std::vector<std::vector<double>> rotations;
+  std::vector<std::vector<double>> rotations(ranks.size());
+  const auto is_kept = [&](std::size_t n) { return !model.constraints.empty() && model.constraints[n].is_held(); };
   for (std::size_t n = 0; n < ranks.size(); ++n) {
-    rotations.push_back(
-        leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.choices(n)), ranks[n], executor));
+    if (is_kept(n)) continue;
+    rotations[n] =
+        leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.choices(n)), ranks[n], executor);
     rotate(model.factors[n], shape.rank(n), rotations[n]);
     for (std::uint64_t r = 0; r < shape.rank(n); ++r) {
       if (model.top(n, static_cast<std::size_t>(r), 1).front().value >= 0) continue;
@@ -56,14 +59,54 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
     }
   }
   for (std::size_t n = 0; n < ranks.size(); ++n) {
+    if (is_kept(n)) continue;
     std::vector<double> rotated;
     multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated, executor);
     shape.fold(rotated, n, 0, shape.choices(n), model.core);
   }
 }
 
+// A core is the tensor times the transposed matrices only where their columns are orthonormal.
+void check_held(const std::vector<double>& factor, std::size_t mode, int rank) {
+  constexpr double tolerance = 1e-6;
+  const auto columns = static_cast<std::size_t>(rank);
+  for (std::size_t r = 0; r < columns; ++r) {
+    for (std::size_t s = 0; s <= r; ++s) {
+      double product = 0;
+      for (std::size_t at = 0; at < factor.size(); at += columns) product += factor[at + r] * factor[at + s];
+      if (std::abs(product - (r == s ? 1 : 0)) <= tolerance) continue;
+      refuse("mode " + std::to_string(mode) +
+             " is held, but the columns of its matrix in the initial model are not orthonormal; do not hold that mode");
+    }
+  }
+}
+
+void check_constraints(const TuckerOptions& options, std::size_t order) {
+  const std::vector<RowConstraint>& constraints = options.constraints;
+  if (constraints.empty()) return;
+  if (constraints.size() != order) {
+    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
+           std::to_string(order) + " modes; give one per mode");
+  }
+  const auto is_taken = [](const RowConstraint& one) {
+    return one == RowConstraint() || one == RowConstraint{.set = RowSet::held};
+  };
+  if (!std::ranges::all_of(constraints, is_taken)) {
+    refuse("Tucker models take no other constraint than " + option_name("held"));
+  }
+  const bool holds = std::ranges::any_of(constraints, &RowConstraint::is_held);
+  if (holds && options.initial == nullptr && options.resume.empty()) {
+    refuse("a held mode keeps the factor of a model; give one as " + option_name("initial"));
+  }
+  if (holds && options.max_error > 0) {
+    refuse(option_name("max_error") + " changes the ranks of all modes, so that none can be held; leave out one of " +
+           option_name("max_error") + " and " + option_name("held"));
+  }
+}
+
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
   const TensorSummary& tensor = given.summary();
+  check_constraints(options, tensor.shape.size());
   refuse_inputs_as_outputs({tensor.file}, {options.output, options.checkpoint, options.compute.trace});
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(options.max_error >= 0 && options.max_error < 1)) {
@@ -80,14 +123,31 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
   if (options.initial == nullptr) return;
   const TuckerModel& initial = *options.initial;
+  check_initial_shape(tensor, initial);
   const std::string fault = size_fault(initial, /*has_core=*/false);
   if (!fault.empty()) refuse("cannot start from the initial model: " + fault);
-  if (initial.shape != tensor.shape || std::vector<int>(initial.ranks.begin(), initial.ranks.end()) != ranks)
-    refuse("the initial model is not one of a tensor of this shape with these ranks");
-  const auto is_finite = [](double x) { return std::isfinite(x); };
-  for (const std::vector<double>& factor : initial.factors)
-    if (!std::ranges::all_of(factor, is_finite)) refuse("the initial model has a number that is not finite");
+  if (std::vector<int>(initial.ranks.begin(), initial.ranks.end()) != ranks) {
+    refuse("the initial model has the ranks " + shape_text(initial.ranks) + "; leave out " + option_name("ranks") +
+           ", or give the same");
+  }
+  for (std::size_t n = 0; n < initial.factors.size(); ++n) {
+    check_initial_numbers(initial.factors[n], "factor " + std::to_string(n));
+    if (!is_held(options, n)) continue;
+    if (initial.shape[n] != tensor.shape[n]) {
+      refuse("mode " + std::to_string(n) + " is held, but " + std::to_string(tensor.shape[n] - initial.shape[n]) +
+             " of its indices are not in the initial model; leave out their entries, or do not hold that mode");
+    }
+    check_held(initial.factors[n], n, ranks[n]);
+  }
   check_initial_labels(given, options.initial->labels);
+}
+
+TuckerPlan describe_tucker(const TuckerJob& job, const Tensor& tensor, const TuckerOptions& options,
+                        const std::vector<int>& ranks) {
+  TuckerPlan plan = job.describe();
+  plan.ranks = ranks;
+  if (options.initial != nullptr) plan.plan.new_rows = count_new_rows(tensor.summary(), *options.initial);
+  return plan;
 }
 
 bool has_room(const Tensor& tensor, TuckerOptions options) {
@@ -147,6 +207,9 @@ struct TuckerBegin {
       fail("was fitted to another tensor; give the one that it was fitted to");
     }
     const std::vector<int> own(resumed->ranks.begin(), resumed->ranks.end());
+    if (options.constraints.empty()) options.constraints = resumed->constraints;
+    if (options.constraints != resumed->constraints)
+      fail("holds other modes than " + option_name("held") + "; leave that out");
     if (!options.ranks.empty() && ranks_of(options, tensor.shape) != own)
       fail("has other ranks than " + option_name("ranks") + "; leave that out");
     const bool is_hoqri = resumed->method == to_string(TuckerMethod::hoqri);
@@ -195,6 +258,7 @@ class TuckerFit : SweepDriver {
     model_.labels = tensor.labels();
     model_.reading = summary.reading;
     model_.seed = options_->seed;
+    model_.constraints = options_->constraints;
     model_.precision = options_->compute.precision;
     model_.tensor_nnz = summary.nnz;
     model_.tensor_sum_of_squares = summary.sum_of_squares;
@@ -210,11 +274,7 @@ class TuckerFit : SweepDriver {
                            .sample_vectors(options_->seed, job.pool());
     }
     TuckerSweeps sweeps(*nonzeros_, std::exchange(model_.factors, {}), *ranks_, *options_, *job_, *meter_);
-    if (options_->on_plan) {
-      TuckerPlan plan = job_->describe();
-      plan.ranks = *ranks_;
-      options_->on_plan(plan);
-    }
+    if (options_->on_plan) options_->on_plan(describe_tucker(*job_, *nonzeros_, *options_, *ranks_));
     if (samples && job_->slabs->slab != 0) sweeps.sample_factors();
     sweeps.start(std::exchange(model_.core, {}));
     sweeps_ = &sweeps;
@@ -234,12 +294,15 @@ class TuckerFit : SweepDriver {
     for (std::size_t n = 0; n < ranks_->size(); ++n) {
       const int rank = (*ranks_)[n];
       std::vector<double>& factor = model_.factors.emplace_back();
-      if (options_->initial != nullptr) {
-        factor = options_->initial->factors[n];
-      } else {
-        factor.resize(static_cast<std::size_t>(tensor.shape[n]) * static_cast<std::size_t>(rank));
-        fill_initial_rows(options_->seed, static_cast<int>(n), 0, rank, factor, Start::normal);
-      }
+      if (options_->initial != nullptr) factor = options_->initial->factors[n];
+      if (is_held(*options_, n)) continue;
+      const std::size_t known = factor.size();
+      factor.resize(static_cast<std::size_t>(tensor.shape[n]) * static_cast<std::size_t>(rank));
+      const std::uint64_t first_row = known / static_cast<std::size_t>(rank);
+      const std::span<double> rows = std::span(factor).subspan(known);
+      fill_initial_rows(options_->seed, static_cast<int>(n), first_row, rank, rows, Start::normal);
+      // New rows are about as large as those that orthonormal columns have.
+      for (double& number : rows) number *= known == 0 ? 1 : 1 / std::sqrt(static_cast<double>(first_row));
       orthonormalise_columns(factor, rank, job_->slabs->job->pool(), stop());
     }
   }
@@ -310,9 +373,7 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
   const TuckerBegin begin(tensor, options);
-  TuckerPlan plan = TuckerJob(tensor, begin.options, begin.ranks, {}).describe();
-  plan.ranks = begin.ranks;
-  return plan;
+  return describe_tucker(TuckerJob(tensor, begin.options, begin.ranks, {}), tensor, begin.options, begin.ranks);
 }
 
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {

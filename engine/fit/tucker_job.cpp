@@ -59,6 +59,10 @@ bool has_room_to_sample(const Tensor& tensor, const TuckerOptions& options, cons
 
 }  // namespace
 
+bool is_held(const TuckerOptions& options, std::size_t mode) {
+  return !options.constraints.empty() && options.constraints[mode].is_held();
+}
+
 TuckerJob::TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
                      const StopPoll& stop)
     : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi) {
@@ -81,6 +85,8 @@ void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const s
   slabs.emplace(slab_job(tensor, options, ranks, method, stop, is_fixed, may_unfold ? ranks : std::vector<int>()));
   passes_per_sweep = 0;
   for (std::size_t n = 0; n < ranks.size(); ++n) {
+    const bool makes_core = n + 1 == ranks.size() && passes_per_sweep == 0;
+    if (is_held(options, n) && !makes_core) continue;
     const std::uint64_t slab = slabs->slab == 0 ? shape.choices(n) : slabs->slab;
     passes_per_sweep += (shape.choices(n) + slab - 1) / slab * (is_hoqri ? 2 : 1);
   }

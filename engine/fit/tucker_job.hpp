@@ -10,6 +10,9 @@
 
 namespace blco {
 
+// Whether the mode keeps the matrix of the initial model.
+bool is_held(const TuckerOptions& options, std::size_t mode);
+
 struct TuckerJob {
   // HOQRI takes several times the passes and sweeps: only where there is no room for Y beside whole slabs.
   TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop);

@@ -44,13 +44,13 @@ void TuckerSweeps::run_step(SweepReport& report) {
   factors_before_ = factors_;
   core_before_ = core_;
   const bool is_hoqri = job_->method == TuckerMethod::hoqri;
+  const std::size_t last = last_update();
   if (is_hoqri && !has_core_) refresh_core(0);
-  for (std::size_t n = 0; n < ranks_->size(); ++n) {
-    if (is_hoqri) {
+  for (std::size_t n = 0; n <= last; ++n) {
+    if (!is_hoqri && (n == last || !is_held(*options_, n))) update_by_vectors(n, n == last);
+    if (is_hoqri && !is_held(*options_, n)) {
       update_by_core(n);
       refresh_core(n);
-    } else {
-      update_by_vectors(n, n + 1 == ranks_->size());
     }
   }
   has_core_ = true;
@@ -61,6 +61,13 @@ void TuckerSweeps::run_step(SweepReport& report) {
   }
   report.objective = std::max(0.0, tensor_->sum_of_squares - of_core);
   report.fit = 1 - std::sqrt(report.objective / tensor_->sum_of_squares);
+}
+
+// The last mode that is not held, or the last one, with which the core is made.
+std::size_t TuckerSweeps::last_update() const {
+  std::size_t mode = ranks_->size() - 1;
+  while (mode > 0 && is_held(*options_, mode)) --mode;
+  return is_held(*options_, mode) ? ranks_->size() - 1 : mode;
 }
 
 void TuckerSweeps::undo_step() {
@@ -86,7 +93,8 @@ void TuckerSweeps::for_each_slab(std::size_t mode, const Visit& visit) {
 void TuckerSweeps::update_by_vectors(std::size_t mode, bool makes_core) {
   const std::uint64_t choices = shape_.choices(mode);
   const std::vector<double> unfolding = slabs_.unfold(mode);
-  set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool(), stop()));
+  if (!is_held(*options_, mode))
+    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool(), stop()));
   if (!makes_core) return;
   std::vector<double> product;
   multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool(), stop());

@@ -39,6 +39,7 @@ class TuckerSweeps final : public FitMethod {
   const WorkerGroup& workers() { return slabs_.workers(); }
 
  private:
+  std::size_t last_update() const;
   void update_by_vectors(std::size_t mode, bool makes_core);
   void update_by_core(std::size_t mode);
   void refresh_core(std::size_t mode);

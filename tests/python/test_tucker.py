@@ -129,6 +129,30 @@ def test_a_fit_goes_on_from_a_model_with_its_ranks(tensor):
     assert model.fit_history[0] >= first.fit
 
 
+def test_a_fit_goes_on_where_the_tensor_has_grown(entries, tensor):
+    small = entries.coords[0] < 10
+    first = blco.fit_tucker(blco.tensor(tuple(mode[small] for mode in entries.coords), entries.values[small],
+                                        (10, *entries.shape[1:])), (4, 3, 2))
+
+    model = blco.fit_tucker(tensor, initial=first, tolerance=1e-9, max_sweeps=200)
+
+    assert (first.shape[0], model.shape) == (10, entries.shape)
+    assert model.fit >= blco.fit_tucker(tensor, (4, 3, 2)).fit - 0.01
+
+
+def test_held_modes_keep_their_matrices_and_the_others_are_the_best(entries, tensor):
+    first = blco.fit_tucker(tensor, (4, 3, 2), max_sweeps=1)
+
+    model = blco.fit_tucker(tensor, initial=first, hold=["who", 2], max_sweeps=2)
+
+    assert np.array_equal(model.factors[0], first.factors[0]) and np.array_equal(model.factors[2], first.factors[2])
+    unfolding = np.einsum("ijk,ia,kc->jac", entries.dense, first.factors[0], first.factors[2]).reshape(9, -1)
+    kept = np.linalg.svd(unfolding, compute_uv=False)[:3]
+    residual = np.sqrt(np.sum(entries.dense**2) - np.sum(kept**2)) / np.linalg.norm(entries.dense)
+    assert model.fit == pytest.approx(1 - residual, abs=1e-9)
+    assert model.stop_reason == "tolerance" or len(model.fit_history) == 2
+
+
 def test_ranks_are_found_for_an_error(entries, tensor):
     model = blco.fit_tucker(tensor, error=0.5)
 
@@ -184,6 +208,7 @@ def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     ({"start": "svd"}, "start: 'svd' is none of random, nvecs"),
     ({"max_sweeps": 0}, "`max_sweeps` must be at least 1"),
     ({"error": 2.0}, "`error"),
+    ({"hold": "who"}, "`initial`"),
 ])
 def test_bad_options_are_refused_by_name(tensor, options, message):
     with pytest.raises(blco.InvalidArgument) as caught:

@@ -9,6 +9,7 @@
 
 #include "tools/programs/compute_options.hpp"
 #include "tools/programs/cpd_program.hpp"
+#include "tools/programs/mode_constraints.hpp"
 #include "tools/programs/processes.hpp"
 
 namespace {
@@ -19,6 +20,7 @@ struct Arguments {
   std::filesystem::path tensor;
   std::filesystem::path output;
   std::filesystem::path initial;
+  std::string held;  // modes
   TuckerOptions tucker;
   bool dry_run = false;
 };
@@ -58,8 +60,15 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_choice<TuckerStart>("--start", tucker.start,
                                {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}},
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
-  line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
-  line.excludes("--init", {"--seed", "--start"});
+  line.add_path("--init", arguments.initial,
+                {"MODEL",
+                 "Start from the matrices of this model, with its ranks. Modes of the tensor may have become longer: "
+                 "rows that the model lacks start at random"});
+  line.excludes("--init", {"--start"});
+  line.add("--hold", [&](const std::string& word) { arguments.held = word; },
+           {"MODES",
+            "With --init: leave the matrices of these modes as they are in that model; modes by name or number from 0, "
+            "separated by commas. With all modes held, the core alone is found"});
   line.begin_group("When it stops");
   line.add_whole("--sweeps", tucker.max_sweeps, 1,
                  {"N", "Maximum number of sweeps, including those of a resumed model"});
@@ -73,7 +82,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "
                  "method; give other options again. A model of -o continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed", "--start"});
-  line.excludes("--error", {"--checkpoint", "--resume"});
+  line.excludes("--error", {"--checkpoint", "--resume", "--hold"});
   line.begin_group("Where it computes");
   cli::add_compute_options(line, tucker.compute);
   line.begin_group("Plans without a fit");
@@ -91,11 +100,13 @@ std::string explain(StopReason reason, const TuckerOptions& options) {
          "; the model is that of the last sweep above";
 }
 
-void report_plan(const TuckerPlan& plan, cli::Reporter& reporter) {
+void report_plan(const TuckerPlan& plan, const Arguments& arguments, const TensorSummary& tensor,
+                 cli::Reporter& reporter) {
   reporter.event("method", {{"method", to_string(plan.method)}, {"passes_per_sweep", plan.passes_per_sweep}});
   reporter.print("method  {}, {} per sweep; cells that are not listed count as zero", to_string(plan.method),
                  cli::format_count(plan.passes_per_sweep) + (plan.passes_per_sweep == 1 ? " pass" : " passes"));
   cli::report_plan(reporter, plan.plan);
+  cli::report_start(reporter, plan.plan, tensor, arguments.initial, arguments.tucker.seed);
 }
 
 void report_ranks(const TuckerPlan& plan, cli::Reporter& reporter) {
@@ -134,7 +145,9 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   if (tucker.ranks.empty() && tucker.resume.empty() && tucker.max_error == 0)
     cli::refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
-  if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), reporter);
+  if (!arguments.held.empty())
+    cli::constrain("--hold", arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
+  if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), arguments, tensor.summary(), reporter);
   if (arguments.output.empty()) cli::refuse("-o MODEL is required unless --dry-run is given");
   cli::check_output(arguments.output, std::array{arguments.tensor});
   if (!tucker.checkpoint.empty())
@@ -159,7 +172,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     const bool is_first = ranks.empty();
     if (tucker.max_error > 0 && ranks != plan.ranks) report_ranks(plan, reporter);
     ranks = plan.ranks;
-    if (is_first) report_plan(plan, reporter);
+    if (is_first) report_plan(plan, arguments, tensor.summary(), reporter);
   };
   tucker.on_sweep = [&](const SweepReport& report) {
     cli::report_sweep(reporter, report, {});

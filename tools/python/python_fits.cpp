@@ -104,11 +104,12 @@ class ConstraintReader {
   ConstraintReader(Keywords& words, const TensorSummary& tensor, std::vector<RowConstraint>& constraints)
       : words_(&words), tensor_(&tensor), constraints_(&constraints) {}
 
+  void read_held() { take("hold", {.set = RowSet::held}); }
   // Those of a resumed model stay where none is given.
   void read() {
     static constexpr std::array names = {"hold", "nonnegative", "simplex", "box", "l1"};
     if (std::ranges::any_of(names, [&](const char* name) { return words_->has(name); })) constraints_->clear();
-    take("hold", {.set = RowSet::held});
+    read_held();
     take("nonnegative", {.set = RowSet::nonnegative});
     take("simplex", {.set = RowSet::simplex});
     if (words_->has("box")) read_box(words_->take("box"));
@@ -406,6 +407,12 @@ StartReport from(const StartState& state) {
 }
 
 }  // namespace
+
+std::vector<RowConstraint> read_held(Keywords& words, const TensorSummary& tensor) {
+  std::vector<RowConstraint> constraints;
+  ConstraintReader(words, tensor, constraints).read_held();
+  return constraints;
+}
 
 void bind_fits(nb::module_& module) {
   nb::class_<SweepReport>(module, "Sweep", "One sweep of a fit.")

@@ -282,6 +282,9 @@ inline nb::list labels_as_list(const std::vector<Labels>& labels, std::size_t or
   return modes;
 }
 
+// Of the keyword `hold`, per mode held or none; empty without it.
+std::vector<RowConstraint> read_held(Keywords& words, const TensorSummary& tensor);
+
 // What both kinds of models say of themselves.
 template <class Model>
 void bind_header(nb::class_<Model>& model) {

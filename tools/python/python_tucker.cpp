@@ -8,7 +8,7 @@ namespace blco::python {
 namespace {
 
 // The dict keeps alive what the options point to.
-TuckerOptions read_options(const nb::dict& dict) {
+TuckerOptions read_options(const nb::dict& dict, const TensorSummary& tensor) {
   Keywords words(dict);
   TuckerOptions options;
   words.take("ranks", options.ranks);
@@ -24,6 +24,7 @@ TuckerOptions read_options(const nb::dict& dict) {
     options.initial = nb::cast<const TuckerModel*>(words.take("initial"));
     if (options.ranks.empty()) options.ranks.assign(options.initial->ranks.begin(), options.initial->ranks.end());
   }
+  options.constraints = read_held(words, tensor);
   words.take("error", options.max_error);
   words.take("resume", options.resume);
   words.take("checkpoint", options.checkpoint);
@@ -38,7 +39,7 @@ TuckerOptions read_options(const nb::dict& dict) {
 }
 
 nb::dict plan(const Tensor& tensor, const nb::dict& words) {
-  const TuckerOptions options = read_options(words);
+  const TuckerOptions options = read_options(words, tensor.summary());
   const TuckerPlan plan = without_lock([&] { return plan_tucker(tensor, options); });
   nb::dict dict = as_dict(plan.plan);
   dict["method"] = to_string(plan.method);
@@ -49,7 +50,7 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words) {
 
 // The model, or None; and what a callback raised, or None.
 nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, const nb::object& callback) {
-  TuckerOptions options = read_options(words);
+  TuckerOptions options = read_options(words, tensor.summary());
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };

@@ -8,6 +8,7 @@
 #include <blco/output_claims.hpp>
 #include <blco/plan.hpp>
 #include <blco/progress.hpp>
+#include <blco/row_constraint.hpp>
 #include <blco/sweep.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
@@ -50,10 +51,14 @@ struct TuckerOptions {
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never
   std::uint64_t seed = 1;   // of the initial matrices
   TuckerStart start = TuckerStart::random;
-  // Starts from these matrices instead, of the same shape and ranks.
+  // Starts from these matrices instead, of the same ranks. Modes of the tensor may have become longer: new rows are
+  // random.
   const TuckerModel* initial = nullptr;
-  // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method and sweeps.
-  // `ranks` and `method` are left out or the same. From a checkpoint the numbers are those of a fit that never stopped,
+  // Per mode, none or held; empty: none. A held mode keeps the matrix of `initial`, to the bit in f64, whose columns
+  // must be orthonormal; with all modes held, a sweep finds the core alone. Without max_error.
+  std::vector<RowConstraint> constraints = {};
+  // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method, held modes
+  // and sweeps. `ranks`, `method` and `constraints` are left out or the same. From a checkpoint the numbers are those of a fit that never stopped,
   // bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from a saved model up to
   // rounding. A fit that is already at its end is returned as it is.
   std::filesystem::path resume = {};

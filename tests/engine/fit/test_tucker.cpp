@@ -147,31 +147,6 @@ TEST(Tucker, RefusesRanksThatDoNotSuit) {
   expect_refused(tensor, of_ranks({0}), "must be at least 1");
 }
 
-TEST(Tucker, RefusesAnInitialModelOfOtherRanks) {
-  const MemoryTensor tensor = dense_tensor();
-  const TuckerModel model = fit_tucker(tensor, of_ranks({2}));
-  TuckerOptions options = of_ranks({3});
-  options.initial = &model;
-
-  expect_refused(tensor, options, "with these ranks");
-}
-
-TEST(Tucker, GoesOnFromAModel) {
-  const MemoryTensor tensor = dense_tensor();
-  TuckerOptions options = of_ranks({2});
-  options.tolerance = 0;
-  options.max_sweeps = 4;
-  const TuckerModel whole = fit_tucker(tensor, options);
-  options.max_sweeps = 2;
-  const TuckerModel half = fit_tucker(tensor, options);
-  options.initial = &half;
-
-  const TuckerModel second = fit_tucker(tensor, options);
-
-  EXPECT_NEAR(second.fit(), whole.fit(), 1e-12);
-  for (std::size_t i = 0; i < whole.core.size(); ++i) EXPECT_NEAR(second.core[i], whole.core[i], 1e-9 * whole.core[0]);
-}
-
 // The unfolding of the long mode has 3000 x 256 numbers.
 TEST(Tucker, TakesTheMethodThatTheBudgetHolds) {
   const std::vector<std::uint32_t> first{0, 700, 2999};

@@ -26,10 +26,11 @@ inline double cell_value(std::uint64_t i, std::uint64_t j, std::uint64_t k) {
   return static_cast<double>(i + 10 * j + 100 * k) + cell_of_rank_one(i, j, k);
 }
 
-inline MemoryTensor dense_tensor() {
+// `length`: of the first mode.
+inline MemoryTensor dense_tensor(std::uint32_t length = tucker_length) {
   std::vector<std::vector<std::uint32_t>> coordinates(3);
   std::vector<double> values;
-  for (std::uint32_t i = 0; i < tucker_length; ++i) {
+  for (std::uint32_t i = 0; i < length; ++i) {
     for (std::uint32_t j = 0; j < tucker_length; ++j) {
       for (std::uint32_t k = 0; k < tucker_length; ++k) {
         coordinates[0].push_back(i);
@@ -41,7 +42,7 @@ inline MemoryTensor dense_tensor() {
   }
   CoordinateArrays arrays{.values = values};
   for (const std::vector<std::uint32_t>& mode : coordinates) arrays.coordinates.emplace_back(mode);
-  return MemoryTensor(arrays, {.shape = {tucker_length, tucker_length, tucker_length}});
+  return MemoryTensor(arrays, {.shape = {length, tucker_length, tucker_length}});
 }
 
 inline TuckerOptions of_ranks(std::vector<int> ranks, TuckerMethod method = TuckerMethod::hooi) {

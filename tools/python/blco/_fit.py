@@ -172,6 +172,7 @@ def fit_tucker(
     seed: int | None = None,
     start: Literal["random", "nvecs"] | None = None,
     initial: TuckerModel | None = None,
+    hold: Modes | None = None,
     resume: Path | None = None,
     checkpoint: Path | None = None,
     every: int | None = None,
@@ -191,8 +192,9 @@ def fit_tucker(
     `method` is hooi, hoqri (less memory, more sweeps) or auto; `start` is random or nvecs. With `error` the ranks are
     found, from those that are given up or down, for which |X - M| / |X| is at most this; where `memory` does not hold
     the next ranks, a warning names what does. Other options are those of blco-tucker; None is the default. `initial` is
-    a model of the same shape, which gives the ranks too, and so does the file of `resume`. `progress`, `callback` and
-    Ctrl-C are as with `fit_cpd`.
+    a model, which gives the ranks too, and so does the file of `resume`; the tensor may have grown since. Modes of
+    `hold`, by name or number or True for all, keep that model's matrices. `progress`, `callback` and Ctrl-C are as with
+    `fit_cpd`.
     """
     words = dict(locals())
     for name in ("tensor", "progress", "callback"):
