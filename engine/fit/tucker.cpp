@@ -43,12 +43,11 @@ void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vecto
 
 // Rotates the columns of the modes that are not held, so that the core is all-orthogonal and ordered along them, and
 // turns their largest numbers positive.
-void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& executor) {
+void normalise(TuckerModel& model, const TuckerOptions& options, const std::vector<int>& ranks, Executor& executor) {
   const CoreShape shape(model.shape, ranks);
   std::vector<std::vector<double>> rotations(ranks.size());
-  const auto is_kept = [&](std::size_t n) { return !model.constraints.empty() && model.constraints[n].is_held(); };
   for (std::size_t n = 0; n < ranks.size(); ++n) {
-    if (is_kept(n)) continue;
+    if (is_held(options, n)) continue;
     rotations[n] =
         leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.choices(n)), ranks[n], executor);
     rotate(model.factors[n], shape.rank(n), rotations[n]);
@@ -59,7 +58,7 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
     }
   }
   for (std::size_t n = 0; n < ranks.size(); ++n) {
-    if (is_kept(n)) continue;
+    if (is_held(options, n)) continue;
     std::vector<double> rotated;
     multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated, executor);
     shape.fold(rotated, n, 0, shape.choices(n), model.core);
@@ -67,7 +66,7 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
 }
 
 // A core is the tensor times the transposed matrices only where their columns are orthonormal.
-void check_held(const std::vector<double>& factor, std::size_t mode, int rank) {
+void check_orthonormal(const std::vector<double>& factor, std::size_t mode, int rank) {
   constexpr double tolerance = 1e-6;
   const auto columns = static_cast<std::size_t>(rank);
   for (std::size_t r = 0; r < columns; ++r) {
@@ -81,24 +80,16 @@ void check_held(const std::vector<double>& factor, std::size_t mode, int rank) {
   }
 }
 
-void check_constraints(const TuckerOptions& options, std::size_t order) {
+void check_constraints(const TuckerOptions& options, const TensorSummary& tensor) {
   const std::vector<RowConstraint>& constraints = options.constraints;
-  if (constraints.empty()) return;
-  if (constraints.size() != order) {
-    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
-           std::to_string(order) + " modes; give one per mode");
-  }
+  check_held_modes(tensor, constraints, options.initial, !options.resume.empty());
   const auto is_taken = [](const RowConstraint& one) {
     return one == RowConstraint() || one == RowConstraint{.set = RowSet::held};
   };
   if (!std::ranges::all_of(constraints, is_taken)) {
     refuse("Tucker models take no other constraint than " + option_name("held"));
   }
-  const bool holds = std::ranges::any_of(constraints, &RowConstraint::is_held);
-  if (holds && options.initial == nullptr && options.resume.empty()) {
-    refuse("a held mode keeps the factor of a model; give one as " + option_name("initial"));
-  }
-  if (holds && options.max_error > 0) {
+  if (options.max_error > 0 && std::ranges::any_of(constraints, &RowConstraint::is_held)) {
     refuse(option_name("max_error") + " changes the ranks of all modes, so that none can be held; leave out one of " +
            option_name("max_error") + " and " + option_name("held"));
   }
@@ -106,7 +97,7 @@ void check_constraints(const TuckerOptions& options, std::size_t order) {
 
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
   const TensorSummary& tensor = given.summary();
-  check_constraints(options, tensor.shape.size());
+  check_constraints(options, tensor);
   refuse_inputs_as_outputs({tensor.file}, {options.output, options.checkpoint, options.compute.trace});
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(options.max_error >= 0 && options.max_error < 1)) {
@@ -132,18 +123,13 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   }
   for (std::size_t n = 0; n < initial.factors.size(); ++n) {
     check_initial_numbers(initial.factors[n], "factor " + std::to_string(n));
-    if (!is_held(options, n)) continue;
-    if (initial.shape[n] != tensor.shape[n]) {
-      refuse("mode " + std::to_string(n) + " is held, but " + std::to_string(tensor.shape[n] - initial.shape[n]) +
-             " of its indices are not in the initial model; leave out their entries, or do not hold that mode");
-    }
-    check_held(initial.factors[n], n, ranks[n]);
+    if (is_held(options, n)) check_orthonormal(initial.factors[n], n, ranks[n]);
   }
   check_initial_labels(given, options.initial->labels);
 }
 
 TuckerPlan describe_tucker(const TuckerJob& job, const Tensor& tensor, const TuckerOptions& options,
-                        const std::vector<int>& ranks) {
+                           const std::vector<int>& ranks) {
   TuckerPlan plan = job.describe();
   plan.ranks = ranks;
   if (options.initial != nullptr) plan.plan.new_rows = count_new_rows(tensor.summary(), *options.initial);
@@ -281,7 +267,7 @@ class TuckerFit : SweepDriver {
     run_sweeps(sweeps, model_, sweeps.workers(), nonzeros_->nnz() * job_->passes_per_sweep);
     model_.factors = sweeps.give_factors();
     model_.core = sweeps.weights();
-    normalise(model_, *ranks_, job.pool());
+    normalise(model_, *options_, *ranks_, job.pool());
     return std::move(model_);
   }
 

@@ -88,9 +88,8 @@ void report(const CpdModel& model, const std::filesystem::path& output, const nb
 }  // namespace
 
 void bind_models(nb::module_& module) {
-  nb::class_<CpdModel> model(module, "Model");
-  bind_header(model);
-  model.def_ro("rank", &CpdModel::rank)
+  with_header(nb::class_<CpdModel>(module, "Model"))
+      .def_ro("rank", &CpdModel::rank)
       .def_prop_ro("loss", [](const CpdModel& model) { return to_string(model.loss); })
       .def_ro("explained", &CpdModel::explained)
       .def_ro("found_ridge", &CpdModel::found_ridge)

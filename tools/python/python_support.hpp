@@ -287,14 +287,15 @@ std::vector<RowConstraint> read_held(Keywords& words, const TensorSummary& tenso
 
 // What both kinds of models say of themselves.
 template <class Model>
-void bind_header(nb::class_<Model>& model) {
-  model.def_prop_ro("shape", [](const Model& of) { return nb::tuple(nb::cast(of.shape)); })
+nb::class_<Model> with_header(nb::class_<Model> bound) {
+  bound.def_prop_ro("shape", [](const Model& of) { return nb::tuple(nb::cast(of.shape)); })
       .def_ro("method", &Model::method)
       .def_ro("seed", &Model::seed)
       .def_prop_ro("stop_reason", [](const Model& of) { return to_string(of.stop_reason); })
       .def_prop_ro("mode_names", [](const Model& of) { return nb::tuple(nb::cast(of.mode_names)); })
       .def_prop_ro("labels", [](const Model& of) { return labels_as_list(of.labels, of.shape.size()); })
       .def_ro("fit_history", &Model::fit_history);
+  return bound;
 }
 
 }  // namespace blco::python

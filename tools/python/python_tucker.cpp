@@ -90,9 +90,8 @@ void report(const TuckerModel& model, const std::filesystem::path& output, const
 }  // namespace
 
 void bind_tucker(nb::module_& module) {
-  nb::class_<TuckerModel> model(module, "TuckerModel");
-  bind_header(model);
-  model.def_prop_ro("ranks", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.ranks)); })
+  with_header(nb::class_<TuckerModel>(module, "TuckerModel"))
+      .def_prop_ro("ranks", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.ranks)); })
       .def_prop_ro("core",
                    [](nb::handle self) {
                      const TuckerModel& model = nb::cast<const TuckerModel&>(self);

@@ -136,6 +136,10 @@ std::unique_ptr<FitMethod> make_of(const FitContext& context) {
 
 // With its own defaults; nothing if the table of methods has none of that name.
 std::optional<CpdMethod> find_method(std::string_view name);
+// Throws Error{invalid_argument} for constraints of another number of modes, and for held ones without a model to start
+// from that has all their indices.
+void check_held_modes(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints,
+                      const ModelHeader* initial, bool is_resumed);
 // Throws Error{invalid_argument} for options that do not go together.
 void check_method(const TensorSummary& tensor, const CpdOptions& options);
 // Throws Error{invalid_argument} for values of the tensor that do not suit the method. Returns FitContext::constant;

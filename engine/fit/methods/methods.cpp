@@ -82,17 +82,18 @@ int count_held(const CpdMethod& method) {
   return static_cast<int>(std::ranges::count_if(constraints_of(method), &RowConstraint::is_held));
 }
 
-static void check_held_modes(const TensorSummary& tensor, const CpdOptions& options) {
-  const std::vector<RowConstraint>& constraints = constraints_of(options.method);
-  if (count_held(options.method) == 0) return;
-  if (options.initial == nullptr && options.resume.empty()) {
+void check_held_modes(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints,
+                      const ModelHeader* initial, bool is_resumed) {
+  if (!constraints.empty() && constraints.size() != tensor.shape.size()) {
+    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
+           std::to_string(tensor.shape.size()) + " modes; give one per mode");
+  }
+  if (std::ranges::none_of(constraints, &RowConstraint::is_held)) return;
+  if (initial == nullptr && !is_resumed) {
     refuse("a held mode keeps the factor of a model; give one as " + option_name("initial"));
   }
-  if (std::ranges::all_of(constraints, &RowConstraint::is_held)) {
-    refuse("all modes are held, so that nothing is left to fit; hold all but one, or fewer");
-  }
-  if (options.initial == nullptr) return;
-  const std::vector<std::uint64_t>& known = options.initial->shape;
+  if (initial == nullptr) return;
+  const std::vector<std::uint64_t>& known = initial->shape;
   for (std::size_t n = 0; n < std::min(known.size(), constraints.size()); ++n) {
     if (!constraints[n].is_held() || tensor.shape[n] <= known[n]) continue;
     refuse("mode " + std::to_string(n) + " is held, but " + std::to_string(tensor.shape[n] - known[n]) +
@@ -102,9 +103,9 @@ static void check_held_modes(const TensorSummary& tensor, const CpdOptions& opti
 
 void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   const std::vector<RowConstraint>& constraints = constraints_of(options.method);
-  if (!constraints.empty() && constraints.size() != tensor.shape.size()) {
-    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
-           std::to_string(tensor.shape.size()) + " modes; give one per mode");
+  check_held_modes(tensor, constraints, options.initial, !options.resume.empty());
+  if (!constraints.empty() && std::ranges::all_of(constraints, &RowConstraint::is_held)) {
+    refuse("all modes are held, so that nothing is left to fit; hold all but one, or fewer");
   }
   const MethodTraits& traits = traits_of(options.method);
   const auto is_taken = [&](const RowConstraint& constraint) {
@@ -123,7 +124,6 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("momentum") +
            " goes with the method als only, and there with modes that are free or nonnegative; leave it out");
   }
-  check_held_modes(tensor, options);
   entry_of(options.method).check(tensor, options);
 }
 
