@@ -287,7 +287,7 @@ def main():
     checked = 0
     for room, path in room_files(root):
         place = path.relative_to(root)
-        if path.suffix not in SOURCES | {".py", ".sh"}:
+        if path.suffix not in SOURCES | {".py", ".sh", ".html"}:
             continue
         text = path.read_text(encoding="utf-8")
         lines[place] = text.count("\n")
