@@ -83,7 +83,9 @@ std::vector<ModeSums> read_tensor(const CpdModel& model, const ReportOptions& op
   return sums;
 }
 
-// Of a row per start what its cells are, one for each component of the model.
+Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
+// A row per start, with a match for each component of the model.
 Json starts_of(std::span<const StartReport> starts, bool is_fit) {
   Json rows = Json::array();
   const StartReport* last_best = nullptr;
@@ -92,7 +94,7 @@ Json starts_of(std::span<const StartReport> starts, bool is_fit) {
     rows.push_back({{"seed", std::to_string(start.seed)},
                     {"value", is_fit ? start.fit : start.objective},
                     {"best", &start == last_best},
-                    {"match", start.match ? Json(*start.match) : Json()},
+                    {"match", or_null(start.match)},
                     {"components", start.component_matches}});
   }
   return rows;
@@ -125,8 +127,6 @@ Json outliers_of(const PageMode& mode, const std::vector<double>& leverage, cons
   }
   return {{"leverage", most_leverage}, {"residual", part(most_error, whole)}, {"dots", dots}, {"top", top}};
 }
-
-Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
 class Report {
  public:

@@ -98,8 +98,8 @@ void PageMode::set_scale(const std::vector<double>& factor) {
 Json PageMode::column(const std::vector<double>& factor, std::size_t columns, std::size_t column,
                       const std::vector<FactorEntry>& largest) const {
   Json json;
-  if (is_line)
-    json["points"] = points_of(length, low, high, [&](std::size_t i) { return factor[i * columns + column]; });
+  const auto at = [&](std::size_t i) { return factor[i * columns + column]; };
+  if (is_line) json["points"] = points_of(length, low, high, at);
   Json& top = json["top"] = Json::array();
   for (const FactorEntry& entry : largest) {
     if (is_invisible(entry.value, largest.front().value) || (is_line && top.size() == named_peaks)) break;

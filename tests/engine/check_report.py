@@ -1,5 +1,6 @@
 """The JSON in the page of `blco-info --report` has the numbers of the model or tensor, as numpy finds them, and what
-labels say never ends it. In a browser the page's script runs without an error, shows what the JSON has, and finds labels.
+labels say never ends it. In a browser the page's script runs without an error, shows what the JSON has, and finds
+labels.
 
 usage: check_report.py BIN_FOLDER [browser]     browser: the last sentence alone
 """
@@ -23,8 +24,8 @@ except ImportError as error:
 RANK = 3
 SHAPE = [7, 30, 3000, 900]
 NAMES = ["who", "da<y", "item", "place"]
-WHO = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "<!-- A & B", "&lt;i&gt;\\", "Zoë\u2028", "w'x",
-       "漢字" * 60]
+WHO = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "<!-- A & B", "&lt;i&gt;\\", "Zoë\u2028",
+       "w'x", "漢字" * 60]
 SHOWN_WHO = [name if len(name.encode()) <= 120 else "漢字" * 20 + "…" for name in WHO]
 DAYS = [f"2024-06-{day:02}T07" for day in range(1, 31)]
 WITHOUT_END = {"meta", "input"}
@@ -74,7 +75,7 @@ class Page(html.parser.HTMLParser):
         return found
 
     def rows(self, within):
-        """Of each table its rows, of each cell the text and what the bar behind it is: a share, below 0 if it is minus."""
+        """Of each table its rows, and of each cell the text and the bar behind it: a share, below 0 if it is minus."""
         tables = []
         for table in self.all("table", within):
             (body,) = self.all("tbody", table)
@@ -198,7 +199,8 @@ def check_tucker(commands, folder):
         assert np.isclose(entry["share"], squares[index], rtol=1e-12)
     for n, factor in enumerate(factors):
         columns = data["parts"][n]["columns"]
-        assert np.allclose([column["share"] for column in columns], squares.sum(axis=tuple({0, 1, 2} - {n})), rtol=1e-12)
+        shares = squares.sum(axis=tuple({0, 1, 2} - {n}))
+        assert np.allclose([column["share"] for column in columns], shares, rtol=1e-12)
         for number, column in enumerate(columns):
             check_rows(column["top"], factor[:, number], [str(i + 1) for i in range(shape[n])], 3, None)
             check_points(column["points"], factor[:, number], min(0, factor.min()), max(0, factor.max()))
@@ -223,7 +225,8 @@ def check_outliers(commands, folder):
         order = np.argsort(-np.hypot(across, up))[:5]
         dots = set(zip(np.rint(160 * across).astype(int), np.rint(80 * up).astype(int)))
         assert set(map(tuple, mode["dots"])) == dots and len(mode["dots"]) == len(dots)
-        assert np.isclose(mode["leverage"], leverage.max()) and np.isclose(mode["residual"], errors.max() / errors.sum())
+        assert np.isclose(mode["leverage"], leverage.max())
+        assert np.isclose(mode["residual"], errors.max() / errors.sum())
         assert [row[0] for row in mode["top"]] == [str(i + 1) for i in order]
         assert np.allclose([row[1:] for row in mode["top"]], np.column_stack([leverage, errors / errors.sum()])[order])
 
@@ -266,14 +269,15 @@ class Browser:
 
     def open(self, text, script):
         """The page with all of its parts drawn, after `script`, whose errors count as those of the page's own do."""
-        watch = """<script>addEventListener("error", event => { document.documentElement.dataset.error = event.message; });
+        watch = """<script>
+            addEventListener("error", event => { document.documentElement.dataset.error = event.message; });
             </script>"""
         last = f"<script>articles.forEach(fill);\n{script}\ndocument.documentElement.dataset.ran = 'yes';</script>"
         assert text.count("<head>") == 1 and text.count("</body>") == 1
         opened = self.folder / "opened.html"
         opened.write_text(text.replace("<head>", "<head>" + watch).replace("</body>", last + "</body>"))
-        command = [self.program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile",
-                   "--dump-dom", f"file://{opened}"]
+        command = [self.program, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                   f"--user-data-dir={self.folder}/profile", f"file://{opened}"]
         try:
             shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
@@ -316,11 +320,15 @@ def check_columns(page, data, element, columns):
 
 
 def check_cp_in_browser(browser, path):
-    """With starts, which no program writes."""
+    """With starts, which no program writes, and with what this model has not."""
     data = data_of(path)
     start = {"seed": "7", "value": 0.25, "best": False, "match": 0.75, "components": [1, 0.5, 0]}
     best = {"seed": str(2**64 - 1), "value": 0.625, "best": True, "match": None, "components": []}
-    text = path.read_text().replace('"starts":[]', f'"starts":{json.dumps([start, best])}')
+    more = {"starts": [start, best], "constraints": ["nonnegative", "", "nonnegative", "box=0:1"],
+            "cancellation": {"first": 0, "second": 2, "excess": 3.456}}
+    text = path.read_text()
+    assert '"starts":[]' in text and not {"constraints", "cancellation"} & set(data)
+    text = text.replace('"starts":[]', json.dumps(more)[1:-1])
 
     page = browser.open(text, """
         const seen = [];
@@ -342,6 +350,9 @@ def check_cp_in_browser(browser, path):
     assert facts["rank"] == "3" and facts["fit"].split()[0] == "0.625" and facts["method"] == "als"
     assert facts["sweeps"] == "3 stopped by tolerance" and facts["seed"] == "5"
     assert facts["shape"] == "7 who × 30 da<y × 3,000 item × 900 place"
+    assert facts["constraints"] == "nonnegative: who, item; box=0:1: place"
+    (warning,) = [one for one in page.all("p") if one.get("class") == "warning"]
+    assert warning["text"].startswith("Components 0 and 2 cancel each other, and the largest component is 3.46 times")
     (figure,) = page.all("figure")
     assert page.all("path", figure)[-1]["d"] == "M0 1000 1 333 2 0"  # of 0.25, 0.5, 0.625
     ((*overview,),) = page.rows(page.with_id("overview"))
@@ -355,7 +366,8 @@ def check_cp_in_browser(browser, path):
         assert [one["text"] for one in page.all("h3", element)] == NAMES
         check_columns(page, data, element, list(zip(data["modes"], part["columns"])))
     starts, = page.rows(page.with_id("starts"))
-    assert [[text for text, _ in row] for row in starts] == [["7", "0.25", "0.750", ""], [best["seed"], "0.625", "best", ""]]
+    assert [[text for text, _ in row] for row in starts] == [
+        ["7", "0.25", "0.750", ""], [best["seed"], "0.625", "best", ""]]
     cells = [cell["fill-opacity"] for cell in page.all("rect", page.with_id("starts"))]
     assert cells == ["1.00", "0.50", "0.00"] + 3 * ["1.00"]
     for rows, mode in zip(page.rows(page.with_id("outliers")), data["outliers"], strict=True):
@@ -365,7 +377,8 @@ def check_cp_in_browser(browser, path):
             is_shown(row[2], f"{leverage:.3f}")
 
     (body,) = page.all("body")
-    labels = [[shown_label(row[0]).lower() for column in part["columns"] for row in column["top"]] for part in data["parts"]]
+    labels = [[shown_label(row[0]).lower() for column in part["columns"] for row in column["top"]]
+              for part in data["parts"]]
     expected = [[3, 3, 0, ""]]
     for word in ("2024-06-02 07", "2024-06-02 07:00", "alert(1)</scr", "nobody", "zoë"):
         hits = [sum(word in label for label in of_part) for of_part in labels]

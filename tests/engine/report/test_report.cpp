@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <blco/memory_tensor.hpp>
 #include <blco/report.hpp>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "io/text/quoted_text.hpp"
 #include "tests/io/expect_error.hpp"
@@ -102,6 +104,25 @@ TEST(Report, DrawsALineWhereLabelsAreOrdered) {
   }
 }
 
+TEST(Report, IsWrittenAComponentAtATime) {
+  CpdModel model;
+  model.shape = {2};
+  model.rank = 3;
+  model.weights = {3, 2, 1};
+  model.factors = {{1, 1, 1, 1, 1, 1}};
+  std::vector<std::string> texts;
+
+  write_report(model, [&](std::string_view text) { texts.emplace_back(text); });
+
+  for (int component = 0; component < 3; ++component) {
+    const std::string start = "{\"component\":" + std::to_string(component);
+    const auto is_alone = [&](const std::string& text) {
+      return text.starts_with(start) && text.find("\"component\"", start.size()) == std::string::npos;
+    };
+    EXPECT_EQ(std::ranges::count_if(texts, is_alone), 1) << component;
+  }
+}
+
 TEST(Report, CutsLongLabelsBetweenCharacters) {
   const std::string start(119, 'x');
 
@@ -146,6 +167,21 @@ TEST(Report, HasOutliersWhereEntriesHaveTheScaleOfTheModel) {
   model.loss.kind = LossKind::gaussian;
   model.weights = {1e160};
   EXPECT_FALSE(json_of(model, {.tensor = &tensor}).contains("outliers"));
+}
+
+TEST(Report, TellsTheConstraintOfEachModeAndThatComponentsCancel) {
+  CpdModel model;
+  model.shape = {2, 2};
+  model.rank = 2;
+  model.weights = {1000, -1000};
+  model.factors = {{1, 1, 0, 0}, {1, 1, 0, 0}};
+  model.tensor_sum_of_squares = 1;
+  model.constraints = {RowConstraint{.set = RowSet::nonnegative}, RowConstraint{}};
+
+  const Json json = json_of(model);
+
+  EXPECT_EQ(json["constraints"], Json::parse(R"(["nonnegative", ""])"));
+  EXPECT_EQ(json["cancellation"], Json::parse(R"({"first": 0, "second": 1, "excess": 1000.0})"));
 }
 
 TEST(Report, HasTheMatchesOfEachStart) {
