@@ -24,8 +24,8 @@ except ImportError as error:
 RANK = 3
 SHAPE = [7, 30, 3000, 900]
 NAMES = ["who", "da<y", "item", "place"]
-WHO = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "<!-- A & B", "&lt;i&gt;\\", "Zoë\u2028",
-       "w'x", "漢字" * 60]
+WHO = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "<!-- A & B", "&lt;i&gt;\\", "w'x",
+       "Zoë\u2028", "漢字" * 60]
 SHOWN_WHO = [name if len(name.encode()) <= 120 else "漢字" * 20 + "…" for name in WHO]
 DAYS = [f"2024-06-{day:02}T07" for day in range(1, 31)]
 WITHOUT_END = {"meta", "input"}
@@ -92,22 +92,27 @@ def bar_of(cell):
     return size and float(size[1]) / 100 * (-1 if "minus" in cell["class"] else 1)
 
 
+def write_model(path, factors, weights, names, labels):
+    with h5py.File(path, "w") as file:
+        file.attrs.update(format="blco-model", version=np.uint32(1), rank=np.uint64(len(weights)),
+                          shape=np.array([len(factor) for factor in factors], "u8"),
+                          mode_names=[name.encode() for name in names], stop_reason="tolerance", seed=np.uint64(5),
+                          fit=0.625, sweeps=np.uint64(3))
+        file["weights"], file["fit_history"] = np.array(weights, float), [0.25, 0.5, 0.625]
+        for n, factor in enumerate(factors):
+            file[f"factors/{n}"] = factor
+        for n, of_mode in enumerate(labels):
+            texts = [label.encode() for label in of_mode]
+            file[f"modes/{n}/labels"] = np.frombuffer(b"".join(texts), "u1")
+            file[f"modes/{n}/label_ends"] = np.cumsum([len(text) for text in texts]).astype("u8")
+
+
 def make_model(path):
     source = np.random.default_rng(7)
     factors = [source.random((length, RANK)) ** 4 for length in SHAPE]
     factors[3][:, 1] *= -1
     factors = [factor / np.linalg.norm(factor, axis=0) for factor in factors]
-    with h5py.File(path, "w") as file:
-        file.attrs.update(format="blco-model", version=np.uint32(1), rank=np.uint64(RANK), shape=np.array(SHAPE, "u8"),
-                          mode_names=[name.encode() for name in NAMES], stop_reason="tolerance", seed=np.uint64(5),
-                          fit=0.625, sweeps=np.uint64(3))
-        file["weights"], file["fit_history"] = [1.0, 5.0, 2.0], [0.25, 0.5, 0.625]
-        for n, factor in enumerate(factors):
-            file[f"factors/{n}"] = factor
-        for n, labels in ((0, WHO), (1, DAYS)):
-            texts = [label.encode() for label in labels]
-            file[f"modes/{n}/labels"] = np.frombuffer(b"".join(texts), "u1")
-            file[f"modes/{n}/label_ends"] = np.cumsum([len(text) for text in texts]).astype("u8")
+    write_model(path, factors, [1, 5, 2], NAMES, [WHO, DAYS])
     return factors
 
 
@@ -270,14 +275,14 @@ class Browser:
     def open(self, text, script):
         """The page with all of its parts drawn, after `script`, whose errors count as those of the page's own do."""
         watch = """<script>
-            addEventListener("error", event => { document.documentElement.dataset.error = event.message; });
+            addEventListener("error", event => { document.documentElement.dataset.error ??= event.message; });
             </script>"""
         last = f"<script>articles.forEach(fill);\n{script}\ndocument.documentElement.dataset.ran = 'yes';</script>"
         assert text.count("<head>") == 1 and text.count("</body>") == 1
         opened = self.folder / "opened.html"
         opened.write_text(text.replace("<head>", "<head>" + watch).replace("</body>", last + "</body>"))
-        command = [self.program, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
-                   f"--user-data-dir={self.folder}/profile", f"file://{opened}"]
+        command = [self.program, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+                   "--dump-dom", f"--user-data-dir={self.folder}/profile", f"file://{opened}"]
         try:
             shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
@@ -387,6 +392,24 @@ def check_cp_in_browser(browser, path):
     assert json.loads(body["data-seen"]) == expected, (body["data-seen"], expected)
 
 
+def check_many_in_browser(browser, commands, folder):
+    """A search that comes before all rows of the overview are there hides those too."""
+    rank = 250
+    write_model(folder / "many.h5", [np.eye(rank), np.ones((2, rank)) / np.sqrt(2)], np.ones(rank), ["who", "what"],
+                [[f"w{i}" for i in range(rank)]])
+    commands.run("blco-info", folder / "many.h5", "--report", folder / "page.html")
+
+    page = browser.open((folder / "page.html").read_text(), """
+        box.value = "W24";
+        box.dispatchEvent(new Event("input"));""")
+
+    rows = page.all("tr", page.all("tbody", page.with_id("overview"))[0])
+    articles = page.all("article")
+    assert len(rows) == len(articles) == rank
+    for i, (row, article) in enumerate(zip(rows, articles)):
+        assert ("hidden" not in row) == ("hidden" not in article) == str(i).startswith("24"), i
+
+
 def check_tucker_in_browser(browser, path):
     data = data_of(path)
 
@@ -453,6 +476,7 @@ def main(folder, what="numbers"):
         check_page(page, factors, 0, 4, marginals)
         if browser:
             check_cp_in_browser(browser, page)
+            check_many_in_browser(browser, commands, folder)
         check_tucker(commands, folder)
         if browser:
             check_tucker_in_browser(browser, page)
