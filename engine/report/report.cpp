@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
 #include "engine/common/check_outputs.hpp"

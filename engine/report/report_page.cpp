@@ -5,7 +5,6 @@
 #include <charconv>
 #include <optional>
 
-#include "blco/error.hpp"
 #include "engine/common/number_text.hpp"
 #include "io/file/output_file.hpp"
 #include "io/file/temporary_file.hpp"

@@ -1,11 +1,9 @@
 // The page about a Tucker model.
 #include <algorithm>
 #include <blco/report.hpp>
-#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "blco/error.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
 #include "engine/model/model_check.hpp"
