@@ -43,6 +43,7 @@ MAY_INCLUDE = {
     "engine/choice": ["engine/fit", "engine/fit/methods", "engine/work", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/report": ["engine/choice", "engine/predict", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "tools/programs": ["tools/mpi"],
+    "tools/report": [],
     "tools/mpi": [],
     "tools/python": [],
 }
