@@ -1,4 +1,4 @@
-// Writes what is in a tensor as one page of HTML.
+// The page about a tensor.
 #include <algorithm>
 #include <blco/nonzeros.hpp>
 #include <blco/report.hpp>
@@ -74,76 +74,51 @@ class TensorReport {
   }
 
   void write(const TextSink& sink) const {
-    const ValueStatistics& values = statistics_.values;
-    double cells = 1;
-    for (const std::uint64_t length : tensor_->shape()) cells *= static_cast<double>(length);
-    PageFacts facts;
-    facts.add_shape("shape", tensor_->shape(), modes_);
-    facts.add("nonzeros", std::to_string(tensor_->nnz()));
-    facts.add("density", rounded(static_cast<double>(tensor_->nnz()) / cells, 3));
-    facts.add("norm", rounded(std::sqrt(tensor_->summary().sum_of_squares), 6));
-    facts.add("values", "from " + rounded(values.minimum, 6) + " to " + rounded(values.maximum, 6) + ", mean " +
-                            rounded(values.mean, 6) + (values.whole_numbers ? ", whole numbers" : "") + "; " +
-                            (values.more_distinct ? "more than " : "") + std::to_string(values.distinct) + " distinct");
-    const std::string guide =
-        "A slice has all cells with one index of a mode. Of each mode: the nonzeros of its slices, and the sums of "
-        "their "
-        "values without signs, each with its share of the whole tensor. The density is the share of cells that are "
-        "nonzeros.";
-    sink(page_start(options_->title.empty() ? "Tensor" : options_->title, facts.list(), guide, "parts", true));
-    sink(histogram());
-    for (std::size_t n = 0; n < modes_.size(); ++n) {
-      sink(card(n, cells / static_cast<double>(tensor_->shape()[n])));
-    }
-    sink(page_end());
+    write_page(sink, head(), modes_, modes_.size(), [&](std::size_t n) { return part(n); });
   }
 
  private:
-  std::string histogram() const {
-    const std::vector<ValueBucket>& buckets = statistics_.values.histogram;
-    const auto most = static_cast<double>(std::ranges::max(buckets, {}, &ValueBucket::count).count);
-    std::string list = "<article id=\"values\">\n<h2>Values</h2>\n<ol>\n";
-    for (const ValueBucket& bucket : buckets) {
-      const std::string near = rounded(bucket.lower, 6);  // to zero
-      const std::string far = rounded(bucket.upper, 6);
-      const std::string range = bucket.lower < 0 ? "(" + far + ", " + near + "]" : "[" + near + ", " + far + ")";
-      const auto count = static_cast<double>(bucket.count);
-      list += bar_row(bucket.lower == 0 ? near : range, count / most, bucket.lower < 0, short_number(count),
-                      "<em>" + percent(count / static_cast<double>(tensor_->nnz())) + "</em>");
+  Json head() const {
+    const ValueStatistics& values = statistics_.values;
+    Json histogram = Json::array();
+    for (const ValueBucket& bucket : values.histogram) {
+      histogram.push_back(Json::array({bucket.lower, bucket.upper, bucket.count}));
     }
-    return list + "</ol>\n</article>\n";
+    return {{"kind", "tensor"},
+            {"title", options_->title.empty() ? "Tensor" : shortened(options_->title)},
+            {"nonzeros", tensor_->nnz()},
+            {"norm", std::sqrt(tensor_->summary().sum_of_squares)},
+            {"values",
+             {{"minimum", values.minimum},
+              {"maximum", values.maximum},
+              {"mean", values.mean},
+              {"whole_numbers", values.whole_numbers},
+              {"distinct", values.distinct},
+              {"more_distinct", values.more_distinct}}},
+            {"histogram", histogram}};
   }
 
-  std::string card(std::size_t n, double cells_of_slice) const {
+  Json part(std::size_t n) const {
     const SliceStatistics& slices = statistics_.modes[n];
-    return "<article id=\"mode-" + std::to_string(n) + "\">\n<h2>" + modes_[n].name + " <small>" +
-           std::to_string(slices.slices) + " slices, " + std::to_string(slices.empty) +
-           " of them empty; nonzeros of a " + "slice: median " + rounded(slices.median, 6) + ", mean " +
-           rounded(slices.mean) + ", most " + std::to_string(slices.maximum) + ", a density of " +
-           rounded(static_cast<double>(slices.maximum) / cells_of_slice, 3) + "</small></h2>\n<div class=\"modes\">\n" +
-           section(n, "Nonzeros", sums_[n].nonzeros) + section(n, "Values", sums_[n].magnitudes) +
-           "</div>\n</article>\n";
+    return {{"empty", slices.empty},
+            {"median", slices.median},
+            {"mean", slices.mean},
+            {"most", slices.maximum},
+            {"columns", Json::array({column(modes_[n], sums_[n].nonzeros), column(modes_[n], sums_[n].magnitudes)})}};
   }
 
-  // The numbers along a mode, and the largest, each with its share of their sum.
-  std::string section(std::size_t n, const char* name, const std::vector<double>& numbers) const {
-    const std::size_t most = modes_[n].is_line ? std::min(options_->entries, named_peaks) : options_->entries;
-    const std::vector<std::size_t> order =
-        largest_places(numbers.size(), most, [&](std::size_t i) { return numbers[i]; });
+  // The numbers along a mode, and the largest.
+  Json column(const PageMode& mode, const std::vector<double>& numbers) const {
+    const std::size_t most = mode.is_line ? std::min(options_->entries, named_peaks) : options_->entries;
     const double largest = std::ranges::max(numbers);
-    const double whole = std::accumulate(numbers.begin(), numbers.end(), 0.0);
-    std::string text = std::string("<section>\n<h3>") + name + "</h3>\n";
-    if (modes_[n].is_line) {
-      text += line_along(modes_[n], numbers.size(), 0, largest, [&](std::size_t i) { return numbers[i]; });
+    Json json{{"largest", largest}, {"whole", std::accumulate(numbers.begin(), numbers.end(), 0.0)}};
+    if (mode.is_line) json["points"] = points_of(mode.length, 0, largest, [&](std::size_t i) { return numbers[i]; });
+    Json& top = json["top"] = Json::array();
+    for (const std::size_t at : largest_places(numbers.size(), most, [&](std::size_t i) { return numbers[i]; })) {
+      if (!(numbers[at] > 0)) break;
+      top.push_back(Json::array({mode.name_of(at), numbers[at]}));
     }
-    text += modes_[n].list_start();
-    for (const std::size_t at : order) {
-      const double number = numbers[at];
-      if (!(number > 0)) break;
-      text += bar_row(modes_[n].name_of(at), number / largest, false, short_number(number),
-                      "<em>" + percent(number / whole) + "</em>");
-    }
-    return text + "</ol>\n</section>\n";
+    return json;
   }
 
   const Tensor* tensor_;
@@ -164,7 +139,7 @@ void write_report(const Tensor& tensor, const TextSink& sink, const ReportOption
 void write_report(const Tensor& tensor, const std::filesystem::path& output, const ReportOptions& options,
                   const ProgressCallback& progress, const OutputClaims* claims) {
   refuse_inputs_as_outputs({tensor.summary().file}, {output});
-  write_page(output, claims, [&](const TextSink& sink) { write_report(tensor, sink, options, progress); });
+  write_page_file(output, claims, [&](const TextSink& sink) { write_report(tensor, sink, options, progress); });
 }
 
 }  // namespace blco

@@ -1,4 +1,5 @@
 """Entries with a seed, dense arrays of them, and the programs, for all tests of the Python module."""
+import json
 import os
 import pathlib
 import subprocess
@@ -18,6 +19,13 @@ class Entries:
         self.values = random.normal(size=nnz)
         self.dense = np.zeros(shape)
         self.dense[tuple(self.coords.T)] = self.values
+
+
+def read_page(path):
+    """The JSON in the page of a report."""
+    _, start, text = path.read_text().partition('<script id="data" type="application/json">')
+    assert start
+    return json.loads(text.partition("</script>")[0])
 
 
 @pytest.fixture

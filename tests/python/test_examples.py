@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from conftest import read_page
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / "tools/python/examples"
 
 
@@ -13,13 +15,14 @@ def run(name, folder, *arguments):
     command = [sys.executable, EXAMPLES / f"{name}.py", *map(str, arguments), "--report", folder / "page.html"]
     output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
     assert [path.name for path in folder.iterdir() if path.suffix != ".csv"] == ["page.html"]
-    return output, (folder / "page.html").read_text()
+    return output, read_page(folder / "page.html")
 
 
 def names_of_components(page):
     """Per component the names of its entries of at least half of the mode's scale."""
-    return [set(re.findall(r'<bdi>([^<]*)</bdi><i style="width:(?:[5-9]\d\.|100\.)', part))
-            for part in page.split("<article")[1:]]
+    scales = [max(-mode["low"], mode["high"]) for mode in page["modes"]]
+    return [{name for scale, column in zip(scales, part["columns"]) for name, value, *_ in column["top"]
+             if abs(value) >= scale / 2} for part in page["parts"]]
 
 
 @pytest.mark.parametrize(("name", "patterns"), [
@@ -59,4 +62,5 @@ def test_an_example_takes_a_table(name, options, tmp_path):
 
     _, page = run(name, tmp_path, tmp_path / "in.csv", *options)
 
-    assert "<h3>who</h3>" in page and "<bdi>w3</bdi>" in page
+    assert page["modes"][0]["name"] == "who"
+    assert any(row[0] == "w3" for part in page["parts"] for row in part["columns"][0]["top"])

@@ -35,14 +35,15 @@ struct ReportOptions {
   int threads = 0;
 };
 
-// Writes the page: UTF-8, without scripts, styles or pictures of others; what comes from data is escaped, and long
-// labels are shortened. Components come by falling share. A mode whose labels are ordered (times, intervals, numbers)
-// is a line of up to 200 points, each the entry of largest magnitude of its part; so is one without labels of up to
-// 1000 indices; the others are bars. Plots of a mode share one scale.
-// Memory: a component's part of the page, some 20 KB a mode; with a tensor, beside memory_bytes, 16 bytes per index of
-// each mode, 40 more per index of the longest, and R^2 numbers for each mode and one more, at least six times. Throws
-// Error: invalid_argument (sizes of the model that disagree; a tensor of another shape or other labels), and as
-// predict() does.
+// Writes the page: UTF-8, without scripts, styles or pictures of others. A script in it draws the numbers, which lie in
+// the page as JSON; what comes from data is text there and never HTML, and long labels are shortened. Components come
+// by falling share, first all of them in a table. A mode whose labels are ordered (times, intervals, numbers) is a line
+// of up to 200 points, each the entry of largest magnitude of its part; so is one without labels of up to 1000 indices;
+// the others are bars. Plots of a mode share one scale. Memory: a component's part of the JSON, some 20 KB a mode; with
+// a tensor, beside memory_bytes, 16 bytes per index of each mode, 40 more per index of the longest, and R^2 numbers for
+// each mode and one more, at least six times; then up to 2 MB a mode for the dots of its outliers. Throws Error:
+// invalid_argument (sizes of the model that disagree; a tensor of another shape or other labels), and as predict()
+// does.
 void write_report(const CpdModel& model, const TextSink& sink, const ReportOptions& options = {},
                   const ProgressCallback& progress = {});
 

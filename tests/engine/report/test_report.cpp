@@ -1,9 +1,13 @@
-// The report's page: text of any bytes in it, and what it refuses. tests/engine/check_report.py has its numbers.
+// The JSON in the report's page: text of any bytes in it, and what it refuses. tests/engine/check_report.py has its
+// numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <blco/memory_tensor.hpp>
 #include <blco/report.hpp>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "io/text/quoted_text.hpp"
 #include "tests/io/expect_error.hpp"
@@ -14,6 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using Json = nlohmann::ordered_json;
 
 CpdModel model_with_label(const std::string& label) {
   CpdModel model;
@@ -33,17 +38,39 @@ std::string page_of(const CpdModel& model, const ReportOptions& options = {}) {
   return page;
 }
 
+std::string json_text_of(const CpdModel& model, const ReportOptions& options = {}) {
+  const std::string page = page_of(model, options);
+  const std::string start = "<script id=\"data\" type=\"application/json\">";
+  const std::size_t begin = page.find(start) + start.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+Json json_of(const CpdModel& model, const ReportOptions& options = {}) {
+  return Json::parse(json_text_of(model, options));
+}
+
 TEST(Report, IsUtf8WithoutForeignMarkupWhateverALabelHas) {
   const std::string label("\xc3<b>\xe6\xbc\0\"\xff'&\x1b", 12);
 
-  const std::string page = page_of(model_with_label(label), {.title = "a<i>b"});
+  const std::string page = page_of(model_with_label(label), {.title = "a<i>b</script>"});
+  const std::string text = json_text_of(model_with_label(label), {.title = "a<i>b</script>"});
+  const Json json = Json::parse(text);
 
   EXPECT_EQ(find_invalid_utf8(page), std::nullopt);
   EXPECT_EQ(page.find('\0'), std::string::npos);
-  EXPECT_THAT(page, HasSubstr("<bdi>\ufffd&#60;b&#62;\ufffd\ufffd\ufffd&#34;\ufffd&#39;&#38;\ufffd</bdi>"));
-  EXPECT_THAT(page, HasSubstr("<h1>a&#60;i&#62;b</h1>"));
-  EXPECT_THAT(page, HasSubstr("<h3>&#60;who&#62;</h3>"));
-  EXPECT_THAT(page, Not(HasSubstr("<who>")));
+  EXPECT_THAT(text, Not(HasSubstr("<")));
+  EXPECT_EQ(json["title"], "a<i>b</script>");
+  EXPECT_EQ(json["modes"][0]["name"], "<who>");
+  EXPECT_EQ(json["parts"][0]["columns"][0]["top"][0][0], std::string("\ufffd<b>\ufffd\0\"\ufffd'&\x1b", 17));
+}
+
+TEST(Report, HasNoTextThatEndsItsElement) {
+  for (const std::string label : {"</script>", "<!--<script>", "\"}]", "\\u003c", "\u2028", "\\"}) {
+    const std::string text = json_text_of(model_with_label(label));
+
+    EXPECT_THAT(text, Not(HasSubstr("<")));
+    EXPECT_EQ(Json::parse(text)["parts"][0]["columns"][0]["top"][0][0], label);
+  }
 }
 
 TEST(Report, DrawsALineWhereLabelsAreOrdered) {
@@ -68,19 +95,40 @@ TEST(Report, DrawsALineWhereLabelsAreOrdered) {
     model.labels.emplace_back(labels);
   }
 
-  std::string page = page_of(model);
+  const Json json = json_of(model);
 
-  for (const auto& [is_line, labels] : modes) {
-    const std::size_t end = page.find("</section>");
-    EXPECT_EQ(page.substr(0, end).find("<svg") != std::string::npos, is_line) << labels[0] << ", " << labels[1];
-    page.erase(0, end + 1);
+  for (std::size_t n = 0; n < modes.size(); ++n) {
+    const auto& [is_line, labels] = modes[n];
+    EXPECT_EQ(json["modes"][n].contains("ticks"), is_line) << labels[0] << ", " << labels[1];
+    EXPECT_EQ(json["parts"][0]["columns"][n].contains("points"), is_line) << labels[0] << ", " << labels[1];
+  }
+}
+
+TEST(Report, IsWrittenAComponentAtATime) {
+  CpdModel model;
+  model.shape = {2};
+  model.rank = 3;
+  model.weights = {3, 2, 1};
+  model.factors = {{1, 1, 1, 1, 1, 1}};
+  std::vector<std::string> texts;
+
+  write_report(model, [&](std::string_view text) { texts.emplace_back(text); });
+
+  for (int component = 0; component < 3; ++component) {
+    const std::string start = "{\"component\":" + std::to_string(component);
+    const auto is_alone = [&](const std::string& text) {
+      return text.starts_with(start) && text.find("\"component\"", start.size()) == std::string::npos;
+    };
+    EXPECT_EQ(std::ranges::count_if(texts, is_alone), 1) << component;
   }
 }
 
 TEST(Report, CutsLongLabelsBetweenCharacters) {
-  const std::string page = page_of(model_with_label(std::string(119, 'x') + "ü" + "yz"));
+  const std::string start(119, 'x');
 
-  EXPECT_THAT(page, HasSubstr("xxü…</bdi>"));
+  const Json json = json_of(model_with_label(start + "ü" + "yz"));
+
+  EXPECT_EQ(json["parts"][0]["columns"][0]["top"][0][0], start + "ü…");
 }
 
 TEST(Report, RefusesATensorThatIsNotThatOfTheModel) {
@@ -101,21 +149,42 @@ TEST(Report, HasOutliersWhereEntriesHaveTheScaleOfTheModel) {
   const MemoryTensor tensor({.coordinates = {row, row}}, {.shape = {2, 1}});
   CpdModel model = model_with_label("Bob");
 
-  const std::string page = page_of(model, {.tensor = &tensor});
+  const Json outliers = json_of(model, {.tensor = &tensor})["outliers"][0];
   model.loss.kind = LossKind::bernoulli_logit;
 
   // The cells are 1 and 0, the model's 1.2 and -1.6; the single column has the rows' squares for leverage.
-  EXPECT_THAT(page, HasSubstr("<bdi>① Bob</bdi><i style=\"width:100.0%\"></i><b>98.5%</b><em>0.640</em>"));
-  EXPECT_THAT(page, HasSubstr("<bdi>② Ann</bdi><i style=\"width:1.6%\"></i><b>1.5%</b><em>0.360</em>"));
-  EXPECT_THAT(page_of(model), Not(HasSubstr("<details")));
-  EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
+  const std::vector<std::tuple<std::string, double, double>> expected = {{"Bob", 0.64, 2.56 / 2.6},
+                                                                         {"Ann", 0.36, 0.04 / 2.6}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto [label, leverage, residual] = outliers["top"][i].get<std::tuple<std::string, double, double>>();
+    EXPECT_EQ(label, std::get<0>(expected[i]));
+    EXPECT_NEAR(leverage, std::get<1>(expected[i]), 1e-12);
+    EXPECT_NEAR(residual, std::get<2>(expected[i]), 1e-12);
+  }
+  EXPECT_FALSE(json_of(model).contains("outliers"));
+  EXPECT_FALSE(json_of(model, {.tensor = &tensor}).contains("outliers"));
   // Too large to be squared.
   model.loss.kind = LossKind::gaussian;
   model.weights = {1e160};
-  EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
+  EXPECT_FALSE(json_of(model, {.tensor = &tensor}).contains("outliers"));
 }
 
-TEST(Report, HasARowOfCellsForEachStart) {
+TEST(Report, TellsTheConstraintOfEachModeAndThatComponentsCancel) {
+  CpdModel model;
+  model.shape = {2, 2};
+  model.rank = 2;
+  model.weights = {1000, -1000};
+  model.factors = {{1, 1, 0, 0}, {1, 1, 0, 0}};
+  model.tensor_sum_of_squares = 1;
+  model.constraints = {RowConstraint{.set = RowSet::nonnegative}, RowConstraint{}};
+
+  const Json json = json_of(model);
+
+  EXPECT_EQ(json["constraints"], Json::parse(R"(["nonnegative", ""])"));
+  EXPECT_EQ(json["cancellation"], Json::parse(R"({"first": 0, "second": 1, "excess": 1000.0})"));
+}
+
+TEST(Report, HasTheMatchesOfEachStart) {
   CpdModel model;
   model.shape = {2};
   model.rank = 2;
@@ -126,18 +195,14 @@ TEST(Report, HasARowOfCellsForEachStart) {
       {.start = 1, .seed = 7, .fit = 0.25, .is_best = true, .match = 0.625, .component_matches = {1, 0.25}},
       {.start = 2, .seed = 8, .fit = 0.5, .is_best = true},
       {.start = 3, .seed = 9, .fit = 0.125}};
-  const auto cells = [](const std::string& first, const std::string& second) {
-    const std::string rest = "\" width=\"1\" height=\"1\" fill-opacity=\"";
-    return "<rect x=\"0" + rest + first + "\"/><rect x=\"1" + rest + second + "\"/></svg></td></tr>\n";
-  };
 
-  const std::string page = page_of(model, {.starts = starts});
+  const Json json = json_of(model, {.starts = starts});
 
-  EXPECT_THAT(page, HasSubstr("<th>fit</th>"));
-  const std::string before = "</td><td><svg viewBox=\"0 0 2 1\" preserveAspectRatio=\"none\">";
-  EXPECT_THAT(page, HasSubstr("<tr><td>7</td><td>0.25</td><td>0.625" + before + cells("1.00", "0.25")));
-  EXPECT_THAT(page, HasSubstr("<tr><td>8</td><td>0.5</td><td>best" + before + cells("1.00", "1.00")));
-  EXPECT_THAT(page, HasSubstr("<tr><td>9</td><td>0.125</td><td></td>"));
+  EXPECT_EQ(json["history_of"], "fit");
+  EXPECT_EQ(json["starts"], Json::parse(R"([
+    {"seed": "7", "value": 0.25, "best": false, "match": 0.625, "components": [1.0, 0.25]},
+    {"seed": "8", "value": 0.5, "best": true, "match": null, "components": []},
+    {"seed": "9", "value": 0.125, "best": false, "match": null, "components": []}])"));
 }
 
 TEST(Report, LeavesNothingBehindWhenItIsCancelled) {

@@ -5,7 +5,7 @@ blco-cpd given.blco --rank 2 --sweeps 3 --threads 1 --quiet -o model.h5
 blco-tucker given.blco --ranks 2 --sweeps 1 --threads 1 --quiet -o tucker.h5
 run blco-info model.h5 --report page.html
 run blco-info model.h5 --report page.html --tensor given.blco --components 1 --top 1 --json | grep result
-grep -c '<article' page.html
+grep -c '"component":' page.html
 run blco-info model.h5 --report none.html --tensor other.blco
 run blco-info model.h5 --report none.html --tensor model.h5
 run blco-info model.h5 --report model.h5
@@ -14,7 +14,7 @@ run blco-info model.h5 --tensor given.blco
 run blco-info model.h5 --report none.html --verify
 run blco-info given.blco --report given.html
 run blco-info tucker.h5 --report tucker.html
-for page in given tucker; do grep -o '<article id="[a-z0-9-]*"\|<title>.*</title>' $page.html; done
+for page in given tucker; do grep -o '{"kind":"[a-z]*","title":"[a-z0-9.]*"' $page.html; done
 echo '4000000000 1 2' >long.tns
 blco-ingest long.tns --quiet -o long.blco
 run blco-info long.blco --report none.html --memory 256MiB
