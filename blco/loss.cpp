@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "blco/in_full.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 
@@ -43,11 +44,8 @@ const LossName& name_of(LossKind kind) { return *std::ranges::find(names, kind, 
 
 std::string to_string(const Loss& loss) {
   const LossName& name = name_of(loss.kind);
-  std::string text(name.name);
-  if (name.parameter == 0) return text;
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), loss.parameter).ptr;
-  return text.append(":").append(digits.data(), end);
+  const std::string text(name.name);
+  return name.parameter == 0 ? text : text + ":" + in_full(loss.parameter);
 }
 
 bool is_valid(const Loss& loss) {

@@ -25,7 +25,8 @@ std::string header_fault(const ModelHeader& header) {
 std::string factor_fault(const ModelHeader& header, std::span<const std::uint64_t> columns,
                          std::span<const std::vector<double>> factors) {
   const std::size_t order = header.shape.size();
-  if (columns.size() != order || factors.size() != order) return "it does not have one factor per mode";
+  if (columns.size() != order) return "it does not have one rank per mode";
+  if (factors.size() != order) return "it does not have one factor per mode";
   for (std::size_t n = 0; n < order; ++n) {
     if (columns[n] < 1 || factors[n].size() % columns[n] != 0 || factors[n].size() / columns[n] != header.shape[n])
       return "the size of factor " + std::to_string(n) + " is not the length of its mode times the rank";

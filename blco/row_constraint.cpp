@@ -1,16 +1,12 @@
 #include "blco/row_constraint.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
+
+#include "blco/in_full.hpp"
 
 namespace blco {
 namespace {
-
-// In the fewest digits that give the number back.
-std::string in_full(double number) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
-}
 
 // Takes a number from the beginning of the text.
 bool take_number(std::string_view& text, double& number) {
@@ -26,6 +22,12 @@ bool take(std::string_view& text, std::string_view word) {
 }
 
 }  // namespace
+
+std::vector<RowConstraint> without_empty(std::vector<RowConstraint> constraints) {
+  if (std::ranges::all_of(constraints, [](const RowConstraint& one) { return one == RowConstraint{}; }))
+    constraints.clear();
+  return constraints;
+}
 
 std::string to_string(const RowConstraint& constraint) {
   std::string text;

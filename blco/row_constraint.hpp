@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace blco {
 
@@ -27,9 +28,12 @@ struct RowConstraint {
   bool is_held() const { return set == RowSet::held; }
 };
 
+// The same, but none at all where no mode has a constraint.
+std::vector<RowConstraint> without_empty(std::vector<RowConstraint> constraints);
+
 // Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
 std::string to_string(const RowConstraint& constraint);
-// The other way round; nothing for a text that to_string() does not give.
+// The other way round; nothing for a text of another form.
 std::optional<RowConstraint> parse_constraint(std::string_view text);
 
 }  // namespace blco

@@ -22,8 +22,8 @@ if(BLCO_HAVE_CUDA)
   set(cuda_libraries " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()
 
-# Of blco/ only the exception, choices of the caller, labels and what a model says of itself are public; a folder of its own keeps
-# the rest out of sight.
+# Of blco/ only the exception, choices of the caller, labels and what a model says of itself are public; a folder of its
+# own keeps the rest out of sight.
 file(GLOB public_headers CONFIGURE_DEPENDS include/blco/*.hpp)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/public/blco)
 foreach(header arrow_abi.hpp duplicate_policy.hpp enum_names.hpp error.hpp input_reading.hpp kernel_choice.hpp

@@ -8,16 +8,11 @@
 #include <span>
 #include <string>
 
+#include "blco/in_full.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 
 namespace blco {
-
-// In the fewest digits that give the number back.
-inline std::string in_full(double number) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
-}
 
 // Throws Error{invalid_argument}.
 inline void check_index_base(int base) {

@@ -37,13 +37,6 @@ std::string in_words(const std::vector<RowConstraint>& constraints) {
   return words.empty() ? "none" : words;
 }
 
-// A list that says of no mode that it has a constraint is as none.
-std::vector<RowConstraint> without_empty(std::vector<RowConstraint> constraints) {
-  if (std::ranges::all_of(constraints, [](const RowConstraint& one) { return one == RowConstraint{}; }))
-    constraints.clear();
-  return constraints;
-}
-
 std::vector<double> times_power(std::vector<double> numbers, int exponent) {
   for (double& number : numbers) number = std::ldexp(number, exponent);
   return numbers;
@@ -72,8 +65,8 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   if (same_method || traits_of(*find_method(model.method)).takes_loss)
     compare("loss", to_string(model.loss), to_string(wanted.loss));
   const std::vector<RowConstraint> constraints = without_empty(wanted.constraints);
-  if (without_empty(model.constraints) != constraints) {
-    found.push_back("the constraints " + in_words(without_empty(model.constraints)) + ", not " + in_words(constraints));
+  if (const std::vector<RowConstraint> of_model = without_empty(model.constraints); of_model != constraints) {
+    found.push_back("the constraints " + in_words(of_model) + ", not " + in_words(constraints));
   }
   if (model.ridge == automatic_ridge && options.ridge != automatic_ridge) {
     found.push_back("a ridge that the fit finds, not " + option_name("ridge", in_full(options.ridge)));

@@ -46,8 +46,7 @@ std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, co
 void check_initial_shape(const TensorSummary& tensor, const ModelHeader& initial);
 // Checks that all are finite; `name` says what they are, such as "factor 1". Throws Error{invalid_argument}.
 void check_initial_numbers(std::span<const double> numbers, const std::string& name);
-// Checks rank, sizes and numbers of options.initial, and that no mode of the tensor is shorter than in it. Throws
-// Error{invalid_argument}.
+// Checks rank, shape, sizes and numbers of options.initial. Throws Error{invalid_argument}.
 void check_initial_model(const TensorSummary& tensor, const CpdOptions& options);
 
 // Where both have labels for a mode, those of the model must be the first ones of the tensor, in the same order. Reads

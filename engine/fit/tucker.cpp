@@ -18,6 +18,7 @@
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/core_shape.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/output_room.hpp"
 #include "engine/fit/sweep_driver.hpp"
 #include "engine/fit/tucker_job.hpp"
@@ -69,15 +70,16 @@ void normalise(TuckerModel& model, const TuckerOptions& options, const std::vect
 void check_orthonormal(const std::vector<double>& factor, std::size_t mode, int rank) {
   constexpr double tolerance = 1e-6;
   const auto columns = static_cast<std::size_t>(rank);
-  for (std::size_t r = 0; r < columns; ++r) {
-    for (std::size_t s = 0; s <= r; ++s) {
-      double product = 0;
-      for (std::size_t at = 0; at < factor.size(); at += columns) product += factor[at + r] * factor[at + s];
-      if (std::abs(product - (r == s ? 1 : 0)) <= tolerance) continue;
-      refuse("mode " + std::to_string(mode) +
-             " is held, but the columns of its matrix in the initial model are not orthonormal; do not hold that mode");
+  std::vector<double> products(columns * columns);
+  for (std::size_t at = 0; at < factor.size(); at += columns) {
+    for (std::size_t r = 0; r < columns; ++r) {
+      for (std::size_t s = 0; s <= r; ++s) products[r * columns + s] += factor[at + r] * factor[at + s];
     }
   }
+  for (std::size_t r = 0; r < columns; ++r) products[r * columns + r] -= 1;
+  if (std::ranges::all_of(products, [](double product) { return std::abs(product) <= tolerance; })) return;
+  refuse("mode " + std::to_string(mode) +
+         " is held, but the columns of its matrix in the initial model are not orthonormal; do not hold that mode");
 }
 
 void check_constraints(const TuckerOptions& options, const TensorSummary& tensor) {
@@ -169,6 +171,8 @@ struct TuckerBegin {
     }
     if (searches) options.ranks = {1};  // until all else is checked
     if (!given.resume.empty()) resume(tensor.summary());
+    if (options.ranks.empty() && options.initial != nullptr)
+      options.ranks.assign(options.initial->ranks.begin(), options.initial->ranks.end());
     ranks = ranks_of(options, tensor.shape());
     check(tensor, options, ranks);
     if (!searches) return;
@@ -188,14 +192,17 @@ struct TuckerBegin {
     if (resumed->fit_history.empty()) fail("has no sweeps");
     // Reordering leaves a tensor the same, but its squares are added in another order.
     constexpr double rounding = 1e-12;
-    if (resumed->shape != tensor.shape || resumed->tensor_nnz != tensor.nnz ||
-        std::abs(resumed->tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares) {
+    const bool is_other =
+        resumed->tensor_nnz != 0 &&
+        (resumed->tensor_nnz != tensor.nnz ||
+         std::abs(resumed->tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares);
+    if (resumed->shape != tensor.shape || is_other) {
       fail("was fitted to another tensor; give the one that it was fitted to");
     }
     const std::vector<int> own(resumed->ranks.begin(), resumed->ranks.end());
     if (options.constraints.empty()) options.constraints = resumed->constraints;
-    if (options.constraints != resumed->constraints)
-      fail("holds other modes than " + option_name("held") + "; leave that out");
+    if (without_empty(options.constraints) != without_empty(resumed->constraints))
+      fail("does not hold the modes of " + option_name("held") + "; leave that out");
     if (!options.ranks.empty() && ranks_of(options, tensor.shape) != own)
       fail("has other ranks than " + option_name("ranks") + "; leave that out");
     const bool is_hoqri = resumed->method == to_string(TuckerMethod::hoqri);
@@ -259,14 +266,14 @@ class TuckerFit : SweepDriver {
       model_.factors = ColumnSlabs(*nonzeros_, model_.factors, *ranks_, *sampling.job, sampling.slab, *meter_)
                            .sample_vectors(options_->seed, job.pool());
     }
-    TuckerSweeps sweeps(*nonzeros_, std::exchange(model_.factors, {}), *ranks_, *options_, *job_, *meter_);
+    sweeps_.emplace(*nonzeros_, std::exchange(model_.factors, {}), *ranks_, *options_, *job_, *meter_);
     if (options_->on_plan) options_->on_plan(describe_tucker(*job_, *nonzeros_, *options_, *ranks_));
-    if (samples && job_->slabs->slab != 0) sweeps.sample_factors();
-    sweeps.start(std::exchange(model_.core, {}));
-    sweeps_ = &sweeps;
-    run_sweeps(sweeps, model_, sweeps.workers(), nonzeros_->nnz() * job_->passes_per_sweep);
-    model_.factors = sweeps.give_factors();
-    model_.core = sweeps.weights();
+    if (samples && job_->slabs->slab != 0) sweeps_->sample_factors();
+    sweeps_->start(std::exchange(model_.core, {}));
+    run_sweeps(*sweeps_, model_, sweeps_->workers(), nonzeros_->nnz() * job_->passes_per_sweep);
+    model_.factors = sweeps_->give_factors();
+    model_.core = sweeps_->weights();
+    sweeps_.reset();
     normalise(model_, *options_, *ranks_, job.pool());
     return std::move(model_);
   }
@@ -280,6 +287,7 @@ class TuckerFit : SweepDriver {
     for (std::size_t n = 0; n < ranks_->size(); ++n) {
       const int rank = (*ranks_)[n];
       std::vector<double>& factor = model_.factors.emplace_back();
+      factor.reserve(static_cast<std::size_t>(tensor.shape[n]) * static_cast<std::size_t>(rank));
       if (options_->initial != nullptr) factor = options_->initial->factors[n];
       if (is_held(*options_, n)) continue;
       const std::size_t known = factor.size();
@@ -309,7 +317,7 @@ class TuckerFit : SweepDriver {
   TuckerJob* job_;
   ProgressMeter* meter_;
   TuckerModel model_;  // without factors and core during the sweeps
-  TuckerSweeps* sweeps_ = nullptr;
+  std::optional<TuckerSweeps> sweeps_;
 };
 
 }  // namespace

@@ -84,12 +84,15 @@ void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const s
   const bool may_unfold = !is_hoqri && (!samples(options) || has_room_to_sample(tensor, options, ranks));
   slabs.emplace(slab_job(tensor, options, ranks, method, stop, is_fixed, may_unfold ? ranks : std::vector<int>()));
   passes_per_sweep = 0;
+  const auto passes_of = [&](std::size_t mode) {
+    const std::uint64_t slab = slabs->slab == 0 ? shape.choices(mode) : slabs->slab;
+    return (shape.choices(mode) + slab - 1) / slab;
+  };
   for (std::size_t n = 0; n < ranks.size(); ++n) {
-    const bool makes_core = n + 1 == ranks.size() && passes_per_sweep == 0;
-    if (is_held(options, n) && !makes_core) continue;
-    const std::uint64_t slab = slabs->slab == 0 ? shape.choices(n) : slabs->slab;
-    passes_per_sweep += (shape.choices(n) + slab - 1) / slab * (is_hoqri ? 2 : 1);
+    if (!is_held(options, n)) passes_per_sweep += passes_of(n) * (is_hoqri ? 2 : 1);
   }
+  // With all modes held those of the core, which HOQRI makes in the first sweep alone.
+  if (passes_per_sweep == 0) passes_per_sweep = passes_of(is_hoqri ? 0 : ranks.size() - 1);
   find_minimums(tensor, options, ranks);
 }
 

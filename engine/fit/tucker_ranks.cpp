@@ -249,10 +249,10 @@ class ErrorFit {
         if (!ranks.empty()) ranks += 'x';
         ranks += std::to_string(rank);
       }
-      throw Error(ErrorKind::out_of_memory, "the next ranks, " + ranks + ", require " + format_bytes(least) +
-                                                " of host memory beside the model so far, but the budget is " +
-                                                format_bytes(budget) + "; give at least " +
-                                                option_name("host_bytes", as_budget(least)) + " to go on");
+      throw Error(ErrorKind::out_of_memory,
+                  "the next ranks, " + ranks + ", require " + format_bytes(least) +
+                      " of host memory beside the model so far, but the budget is " + format_bytes(budget) +
+                      "; give at least " + option_name("host_bytes", as_budget(least)) + " to go on");
     }
     options.compute.memory.host_bytes = budget - held;
   }

@@ -63,7 +63,7 @@ void TuckerSweeps::run_step(SweepReport& report) {
   report.fit = 1 - std::sqrt(report.objective / tensor_->sum_of_squares);
 }
 
-// The last mode that is not held, or the last one, with which the core is made.
+// The mode with which HOOI makes the core: the last that is not held, or, where all are, the last.
 std::size_t TuckerSweeps::last_update() const {
   std::size_t mode = ranks_->size() - 1;
   while (mode > 0 && is_held(*options_, mode)) --mode;

@@ -3,8 +3,8 @@
 
 #include <blco/tucker.hpp>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"

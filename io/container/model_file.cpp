@@ -137,11 +137,9 @@ void write_header(const Hdf5Place& place, hid_t root, const ModelFile& model) {
   if (model.found_ridge) write_attribute(place, root, "found_ridge", *model.found_ridge);
   write_text(place, root, "method", model.method);
   write_text(place, root, "loss", to_string(model.loss));
-  if (std::ranges::any_of(model.constraints, [](const RowConstraint& one) { return one != RowConstraint{}; })) {
-    std::vector<std::string> texts;
-    for (const RowConstraint& constraint : model.constraints) texts.push_back(to_string(constraint));
-    write_texts(place, root, "constraints", texts);
-  }
+  std::vector<std::string> constraints;
+  for (const RowConstraint& constraint : without_empty(model.constraints)) constraints.push_back(to_string(constraint));
+  if (!constraints.empty()) write_texts(place, root, "constraints", constraints);
   if (model.tensor_nnz != 0) {
     write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
     write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);

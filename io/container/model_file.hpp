@@ -58,10 +58,10 @@ struct ModelNumbers {
 };
 
 // Writes a temporary file next to `path`, syncs it, and renames it when complete. `claim` is the caller's of `path`;
-// null: there is none. Throws Error: io, invalid_argument (sizes that disagree).
+// null: there is none. Throws Error: io, invalid_argument (sizes that disagree, or a mode of length 0).
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, const ModelNumbers& numbers,
                       const OutputClaim* claim = nullptr);
-// Same with factors in memory, and the core of `numbers`.
+// Same with factors and core in memory, whose numbers must be finite.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model,
                       std::span<const std::vector<double>> factors, std::span<const double> core = {},
                       const OutputClaim* claim = nullptr);
@@ -76,7 +76,7 @@ using StateRowsSink =
 // Reads a model file in blocks of its factors, with about 1 MiB of memory.
 class ModelFileReader {
  public:
-  // Reads and checks everything but the numbers of factors and core. Throws as read_model_file does.
+  // Reads and checks all but the core and the numbers of the factors. Throws as read_model_file does.
   explicit ModelFileReader(const std::filesystem::path& path, ModelKind kind = ModelKind::cp);
   ~ModelFileReader();
   ModelFileReader(const ModelFileReader&) = delete;

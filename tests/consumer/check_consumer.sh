@@ -65,7 +65,9 @@ EOF
     ;;
   headers)
     # All that are public, and each by itself, with nothing but the prefix to look in.
-    expected=$(cd "$tree" && ls engine/include/blco/*.hpp blco/arrow_abi.hpp blco/duplicate_policy.hpp blco/error.hpp blco/input_reading.hpp blco/kernel_choice.hpp blco/labels.hpp blco/loss.hpp blco/row_constraint.hpp blco/stop_reason.hpp | xargs -n1 basename | sort)
+    expected=$(cd "$tree" && ls engine/include/blco/*.hpp blco/{arrow_abi,duplicate_policy,enum_names,error}.hpp \
+      blco/{input_reading,kernel_choice,labels,loss,model_header,row_constraint,stop_reason}.hpp |
+      xargs -n1 basename | sort)
     installed=$(ls "$prefix/include/blco" | sort)
     [ "$installed" = "$expected" ] || fail "installed: $installed"
     for header in $installed; do

@@ -20,7 +20,7 @@ struct Arguments {
   std::filesystem::path tensor;
   std::filesystem::path output;
   std::filesystem::path initial;
-  std::string held;  // modes
+  std::optional<std::string> held;  // modes
   TuckerOptions tucker;
   bool dry_run = false;
 };
@@ -139,14 +139,13 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   std::optional<TuckerModel> initial;
   if (!arguments.initial.empty()) {
     initial = load_tucker(arguments.initial);
-    if (tucker.ranks.empty()) tucker.ranks.assign(initial->ranks.begin(), initial->ranks.end());
     tucker.initial = &*initial;
   }
-  if (tucker.ranks.empty() && tucker.resume.empty() && tucker.max_error == 0)
+  if (tucker.ranks.empty() && !initial && tucker.resume.empty() && tucker.max_error == 0)
     cli::refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
-  if (!arguments.held.empty())
-    cli::constrain("--hold", arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
+  if (arguments.held)
+    cli::constrain("--hold", *arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
   if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), arguments, tensor.summary(), reporter);
   if (arguments.output.empty()) cli::refuse("-o MODEL is required unless --dry-run is given");
   cli::check_output(arguments.output, std::array{arguments.tensor});

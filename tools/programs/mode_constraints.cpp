@@ -24,7 +24,7 @@ void constrain(const std::string& option, const std::string& list, const TensorS
   constraints.resize(tensor.shape.size());
   for (const std::size_t mode : modes_of(list, tensor)) {
     if (list.empty() && constraints[mode].is_held()) continue;
-    if (constraints[mode].set != RowSet::all) {
+    if (constraints[mode] != RowConstraint{} && constraints[mode] != wanted) {
       refuse(
           fmt::format("{}: mode {} has another constraint already; give each mode one of --hold, --nonnegative, "
                       "--box and --simplex",

@@ -141,7 +141,7 @@ class ConstraintReader {
     for (const std::size_t mode : modes_of(name, modes, *tensor_)) {
       RowConstraint& constraint = (*constraints_)[mode];
       if (all && constraint.is_held()) continue;
-      if (constraint.set != RowSet::all) {
+      if (constraint != RowConstraint{} && constraint != wanted) {
         refuse(name + ": mode " + std::to_string(mode) +
                " has another constraint already; give each mode one of hold, nonnegative, box and simplex");
       }

@@ -22,14 +22,13 @@ TuckerOptions read_options(const nb::dict& dict, const TensorSummary& tensor) {
                                {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}});
   if (words.has("initial")) {
     options.initial = nb::cast<const TuckerModel*>(words.take("initial"));
-    if (options.ranks.empty()) options.ranks.assign(options.initial->ranks.begin(), options.initial->ranks.end());
   }
   options.constraints = read_held(words, tensor);
   words.take("error", options.max_error);
   words.take("resume", options.resume);
   words.take("checkpoint", options.checkpoint);
   words.take("every", options.checkpoint_sweeps);
-  if (options.ranks.empty() && options.resume.empty() && options.max_error == 0) {
+  if (options.ranks.empty() && options.initial == nullptr && options.resume.empty() && options.max_error == 0) {
     refuse("ranks: give the columns of each mode's matrix, or `error`, `initial` or `resume`");
   }
   words.take("time_limit", options.time_limit_seconds);

@@ -1,4 +1,4 @@
-// A method of fit_cpd: one step at a time. The driver (cp_fit.hpp) does everything else.
+// A method of fit_cpd or fit_tucker: one step at a time. The driver (sweep_driver.hpp) does everything else.
 #pragma once
 
 #include <blco/cpd_options.hpp>
@@ -86,7 +86,7 @@ class FitMethod {
   // or 0: that of the last one.
   virtual std::size_t finish() { return 0; }
 
-  // R. With the factors they make the model after each step.
+  // R, or the core of a Tucker model. With the factors they make the model after each step.
   virtual const std::vector<double>& weights() const = 0;
   // For methods that take momentum: other weights, of factors with normalised columns that have been loaded since the
   // last step.

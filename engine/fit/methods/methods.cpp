@@ -103,10 +103,10 @@ void check_held_modes(const TensorSummary& tensor, const std::vector<RowConstrai
 
 void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   const std::vector<RowConstraint>& constraints = constraints_of(options.method);
-  check_held_modes(tensor, constraints, options.initial, !options.resume.empty());
   if (!constraints.empty() && std::ranges::all_of(constraints, &RowConstraint::is_held)) {
     refuse("all modes are held, so that nothing is left to fit; hold all but one, or fewer");
   }
+  check_held_modes(tensor, constraints, options.initial, !options.resume.empty());
   const MethodTraits& traits = traits_of(options.method);
   const auto is_taken = [&](const RowConstraint& constraint) {
     if (traits.takes_any_constraint) return !constraint.is_held() || constraint.l1 == 0;

@@ -36,8 +36,9 @@ struct CpdModel : ModelHeader {
   std::vector<MatrixView> matrices() const;
 };
 
-// Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error{io}, also
-// if another job is writing the file; `claims` are those of the caller.
+// Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error: io, also
+// if another job is writing the file; invalid_argument for sizes that disagree, or numbers that are not finite. `claims`
+// are those of the caller.
 void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims = nullptr);
 
 // Loads a saved model. Throws Error: io, invalid_argument (not a model), corrupt.

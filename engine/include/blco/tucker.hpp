@@ -36,7 +36,7 @@ struct TuckerPlan {
 struct TuckerOptions {
   TuckerMethod method = TuckerMethod::automatic;
   // Per mode, at most its length and the product of the other ranks. One number: for all modes, where
-  // that is possible.
+  // that is possible. None: those of `initial` or `resume`.
   std::vector<int> ranks;
   // Above 0: ranks are found for which |X - model| / |X| is at most this. `ranks` are where the search starts; empty: the
   // most up to 8 of each mode with a core of 4096 numbers that the budget holds. They double while three sweeps do not
@@ -54,13 +54,13 @@ struct TuckerOptions {
   // Starts from these matrices instead, of the same ranks. Modes of the tensor may have become longer: new rows are
   // random.
   const TuckerModel* initial = nullptr;
-  // Per mode, none or held; empty: none. A held mode keeps the matrix of `initial`, to the bit in f64, whose columns
-  // must be orthonormal; with all modes held, a sweep finds the core alone. Without max_error.
+  // Per mode, none or held; empty: none. A held mode keeps the matrix of `initial` to the bit; its columns must be
+  // orthonormal. With all modes held, a fit finds the core alone. Without max_error.
   std::vector<RowConstraint> constraints = {};
-  // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method, held modes
-  // and sweeps. `ranks`, `method` and `constraints` are left out or the same. From a checkpoint the numbers are those of a fit that never stopped,
-  // bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from a saved model up to
-  // rounding. A fit that is already at its end is returned as it is.
+  // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method, held modes and
+  // sweeps. `ranks`, `method` and `constraints` are left out or the same. From a checkpoint the numbers are those of a
+  // fit that never stopped, bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from a
+  // saved model up to rounding. A fit that is already at its end is returned as it is.
   std::filesystem::path resume = {};
   // As those of CpdOptions.
   std::filesystem::path checkpoint = {};

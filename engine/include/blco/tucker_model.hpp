@@ -30,9 +30,10 @@ struct CoreEntry {
   double value = 0;
 };
 
-// In a model that fit_tucker returned, the core is all-orthogonal and ordered: its slices along a mode are orthogonal
-// to each other, and of falling norm (De Lathauwer, De Moor & Vandewalle, A multilinear singular value decomposition,
-// SIMAX 2000, theorem 2). The largest number of each column is positive.
+// In a model that fit_tucker returned, the core is all-orthogonal and ordered along each mode that is not held: its
+// slices along the mode are orthogonal to each other, and of falling norm (De Lathauwer, De Moor & Vandewalle, A
+// multilinear singular value decomposition, SIMAX 2000, theorem 2). The largest number of each column of such a mode is
+// positive.
 struct TuckerModel : ModelHeader {
   TuckerModel() { method = "hooi"; }
 
@@ -49,8 +50,7 @@ struct TuckerModel : ModelHeader {
   std::vector<FactorEntry> top(std::size_t mode, std::size_t column, std::size_t count) const;
 };
 
-// Saves as HDF5. Replaces `path` only when the new file is complete. Throws Error{io}, also if another job is writing
-// the file; `claims` are those of the caller.
+// Saves as HDF5. Replaces `path` only when the new file is complete. Throws as save() of a CpdModel does.
 void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims = nullptr);
 
 // Throws Error: io, invalid_argument (not a Tucker model), corrupt.

@@ -61,7 +61,8 @@ std::string refusal(const TensorSummary& tensor, const CpdOptions& options) {
 
 TEST(ModelRoom, IsWhatTheWriterAsksFor) {
   const TemporaryFolder folder;
-  const std::uint64_t bytes = model_file_bytes(std::vector<std::uint64_t>{3000, 100}, std::vector<std::uint64_t>{7, 7}, 7, 0);
+  const std::uint64_t bytes =
+      model_file_bytes(std::vector<std::uint64_t>{3000, 100}, std::vector<std::uint64_t>{7, 7}, 7, 0);
 
   EXPECT_EQ(bytes, (3000 + 100 + 1) * 7 * 8 + 64 * kibibyte);
   const CpdModel model = zero_model({3000, 100}, 7);

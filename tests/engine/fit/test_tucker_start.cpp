@@ -34,6 +34,8 @@ TEST(TuckerStart, RefusesAnInitialModelOfOtherRanks) {
   options.initial = &model;
 
   expect_refused(tensor, options, "has the ranks 2x2x2");
+  options.ranks.clear();
+  EXPECT_EQ(fit_tucker(tensor, options).ranks, model.ranks);
 }
 
 TEST(TuckerStart, GoesOnFromAModel) {
@@ -127,7 +129,22 @@ TEST(TuckerStart, GoesOnFromACheckpointWithHeldModes) {
   EXPECT_EQ(second.core, whole.core);
   EXPECT_EQ(second.constraints, options.constraints);
   resumed.constraints = {{.set = RowSet::held}, {}, {}};
-  expect_refused(tensor, resumed, "holds other modes");
+  expect_refused(tensor, resumed, "does not hold the modes of");
+}
+
+// A list of modes of which none is held says the same as no list; a model of unknown numbers may be of any tensor.
+TEST(TuckerStart, GoesOnFromAModelThatHoldsNone) {
+  const TemporaryFolder folder;
+  const MemoryTensor tensor = dense_tensor();
+  TuckerModel model = fit_tucker(tensor, of_ranks({2}));
+  model.tensor_nnz = 0;
+  model.tensor_sum_of_squares = 0;
+  save(model, folder / "model.h5");
+  TuckerOptions options = of_ranks({});
+  options.resume = folder / "model.h5";
+  options.constraints.assign(3, {});
+
+  EXPECT_GE(fit_tucker(tensor, options).fit(), model.fit() - 1e-12);
 }
 
 TEST(TuckerStart, RefusesHeldModesThatDoNotSuit) {

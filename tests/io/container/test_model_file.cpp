@@ -74,7 +74,8 @@ TEST(ModelFile, IsNoLargerThanWhatIsReserved) {
 
   const std::uint64_t texts = padded_text_bytes(model.mode_names) + padded_text_bytes(model.reading.columns);
   EXPECT_LE(std::filesystem::file_size(folder / "model.h5"),
-            model_file_bytes(model.shape, std::vector<std::uint64_t>(16, 1), 1, memory_bytes(model.labels), 3) + texts + 5 * sizeof(double));
+            model_file_bytes(model.shape, std::vector<std::uint64_t>(16, 1), 1, memory_bytes(model.labels), 3) + texts +
+                5 * sizeof(double));
 }
 
 bool have_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0; }

@@ -54,6 +54,7 @@ KINDS = {
 KEYWORDS = {
     "checkpoint_sweeps": "every",
     "device_bytes": "device_memory",
+    "held": "hold",
     "host_bytes": "memory",
     "inner_iterations": "inner",
     "label_files": "labels",
