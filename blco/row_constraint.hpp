@@ -28,7 +28,7 @@ struct RowConstraint {
   bool is_held() const { return set == RowSet::held; }
 };
 
-// The same, but none at all where no mode has a constraint.
+// These constraints; an empty list where no mode has one.
 std::vector<RowConstraint> without_empty(std::vector<RowConstraint> constraints);
 
 // Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".

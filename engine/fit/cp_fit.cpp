@@ -96,12 +96,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
            ", but this one has " + shape_text(tensor.shape) +
            "; if the tensor has grown since, start a new fit from the model by giving it as " + option_name("initial"));
   }
-  // Reordering leaves a tensor the same, but its squares are added in another order.
-  constexpr double rounding = 1e-12;
-  const bool other = model.tensor_nnz != 0 &&
-                     (model.tensor_nnz != tensor.nnz ||
-                      std::abs(model.tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares);
-  if (other)
+  if (!is_model_of(model, tensor))
     refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as " +
            option_name("initial"));
   if (!find_method(model.method)) {
@@ -216,17 +211,12 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
       constant_(constant),
       rows_(TensorChunks::of(tensor), job.backend(), start.options.rank, job.has_factors_on_device()),
       workers_(std::move(workers)) {
-  model_.shape = tensor_->shape;
+  describe_tensor(tensor, model_);
   model_.rank = options_->rank;
-  model_.mode_names = tensor_->mode_names;
-  model_.labels = tensor.labels();
-  model_.reading = tensor_->reading;
   model_.seed = options_->seed;
   model_.precision = options_->compute.precision;
   model_.ridge = options_->ridge;
   describe_method(*options_, model_);
-  model_.tensor_nnz = tensor_->nnz;
-  model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   begin();
   if (!job.plan().keep_previous) meter_->defer_stops();
 }

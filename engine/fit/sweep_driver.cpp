@@ -6,6 +6,16 @@
 
 namespace blco {
 
+void describe_tensor(const Tensor& tensor, ModelHeader& model) {
+  const TensorSummary& summary = tensor.summary();
+  model.shape = summary.shape;
+  model.mode_names = summary.mode_names;
+  model.labels = tensor.labels();
+  model.reading = summary.reading;
+  model.tensor_nnz = summary.nnz;
+  model.tensor_sum_of_squares = summary.sum_of_squares;
+}
+
 SweepDriver::SweepDriver(SweepOptions options, ProgressMeter& meter) : options_(std::move(options)), meter_(&meter) {}
 
 void SweepDriver::run_sweeps(FitMethod& method, ModelHeader& model, const WorkerGroup& workers,

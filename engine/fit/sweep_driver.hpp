@@ -4,6 +4,7 @@
 #include <blco/error.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/sweep.hpp>
+#include <blco/tensor.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -33,6 +34,9 @@ struct SweepOptions {
   std::function<bool(const SweepReport&)> on_sweep;
   std::function<void(const CheckpointReport&)> on_checkpoint;
 };
+
+// Writes into the model what it keeps of its tensor.
+void describe_tensor(const Tensor& tensor, ModelHeader& model);
 
 class SweepDriver {
  public:

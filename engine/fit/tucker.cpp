@@ -25,6 +25,7 @@
 #include "engine/fit/tucker_ranks.hpp"
 #include "engine/fit/tucker_sweeps.hpp"
 #include "engine/model/model_check.hpp"
+#include "engine/model/resumed_state.hpp"
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
@@ -190,13 +191,7 @@ struct TuckerBegin {
       refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
     resumed = load_tucker(options.resume);
     if (resumed->fit_history.empty()) fail("has no sweeps");
-    // Reordering leaves a tensor the same, but its squares are added in another order.
-    constexpr double rounding = 1e-12;
-    const bool is_other =
-        resumed->tensor_nnz != 0 &&
-        (resumed->tensor_nnz != tensor.nnz ||
-         std::abs(resumed->tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares);
-    if (resumed->shape != tensor.shape || is_other) {
+    if (resumed->shape != tensor.shape || !is_model_of(*resumed, tensor)) {
       fail("was fitted to another tensor; give the one that it was fitted to");
     }
     const std::vector<int> own(resumed->ranks.begin(), resumed->ranks.end());
@@ -233,28 +228,22 @@ class TuckerFit : SweepDriver {
         ranks_(&begin.ranks),
         job_(&job),
         meter_(&meter) {
-    const TensorSummary& summary = tensor.summary();
     if (begin.resumed) {
       model_ = *std::exchange(begin.resumed, std::nullopt);
     } else {
       try {
-        start(summary);
+        start(tensor.summary());
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::cancelled) throw;
         throw Error(ErrorKind::cancelled, "stopped before the first sweep, so there is no model");
       }
     }
-    model_.shape = summary.shape;
+    describe_tensor(tensor, model_);
     model_.ranks.assign(ranks_->begin(), ranks_->end());
     model_.method = to_string(job.method);
-    model_.mode_names = summary.mode_names;
-    model_.labels = tensor.labels();
-    model_.reading = summary.reading;
     model_.seed = options_->seed;
     model_.constraints = options_->constraints;
     model_.precision = options_->compute.precision;
-    model_.tensor_nnz = summary.nnz;
-    model_.tensor_sum_of_squares = summary.sum_of_squares;
   }
 
   TuckerModel run() {

@@ -76,9 +76,7 @@ void TuckerSweeps::undo_step() {
 }
 
 bool TuckerSweeps::has_converged(const ModelHeader& so_far, const SweepReport*) const {
-  const std::vector<double>& fits = so_far.fit_history;
-  const std::size_t sweeps = fits.size();
-  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < options_->tolerance;
+  return has_settled(so_far, options_->tolerance);
 }
 
 template <class Visit>

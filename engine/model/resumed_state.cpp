@@ -86,6 +86,14 @@ double ResumedState::last_fit() const {
 
 void ResumedState::read_rows(const StateRowsSink& sink) const { file_->read_state(sink); }
 
+bool is_model_of(const ModelHeader& model, const TensorSummary& tensor) {
+  // Reordering leaves a tensor the same, but its squares are added in another order.
+  constexpr double rounding = 1e-12;
+  if (model.tensor_nnz == 0) return true;
+  const double difference = std::abs(model.tensor_sum_of_squares - tensor.sum_of_squares);
+  return model.tensor_nnz == tensor.nnz && difference <= rounding * tensor.sum_of_squares;
+}
+
 void check_sweeps(const ModelFile& model, const std::filesystem::path& path) {
   const std::size_t history = model.fit_history.size() + model.objective_history.size();
   if (!model.fit_history.empty() && !model.objective_history.empty()) {

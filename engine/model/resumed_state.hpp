@@ -2,6 +2,7 @@
 // damaged, so each number is checked before it is used.
 #pragma once
 
+#include <blco/tensor.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -51,6 +52,10 @@ class ResumedState {
   std::string name_;
   std::size_t at_ = 1;  // of the next number
 };
+
+// Whether the model may be one of this tensor, by the nonzeros and squares that it knows of it. The shape is not looked
+// at.
+bool is_model_of(const ModelHeader& model, const TensorSummary& tensor);
 
 // Refuses a file that says another number of sweeps than its history has: one of fits or of objectives, not both. A
 // file that says none passes. Throws Error{corrupt}.

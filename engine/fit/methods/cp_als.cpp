@@ -238,9 +238,7 @@ void CpAls::undo_step() {
 }
 
 bool CpAls::has_converged(const ModelHeader& so_far, const SweepReport*) const {
-  const std::vector<double>& fits = so_far.fit_history;
-  const std::size_t sweeps = fits.size();
-  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < tolerance_of(context_.options);
+  return has_settled(so_far, tolerance_of(context_.options));
 }
 
 double CpAls::penalty() const {

@@ -62,6 +62,9 @@ struct MethodState {
 // Of what most of them keep, in words for messages.
 inline constexpr const char* number_of_next_pass = "the number of the next pass";
 
+// Whether the last sweep changed the fit by less than this.
+bool has_settled(const ModelHeader& model, double tolerance);
+
 class FitMethod {
  public:
   virtual ~FitMethod() = default;

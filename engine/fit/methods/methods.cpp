@@ -1,6 +1,7 @@
 // The table of methods: to add one, write its class and its entry, and name them here and in CpdMethod.
 #include <algorithm>
 #include <blco/cpd_method.hpp>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -157,6 +158,12 @@ CpdMethod method_of(const CpdModel& model) {
   std::visit([&](auto& options) { options.constraints = model.constraints; }, method);
   if (auto* const gcp = std::get_if<GcpMethod>(&method)) gcp->loss = model.loss;
   return method;
+}
+
+bool has_settled(const ModelHeader& model, double tolerance) {
+  const std::vector<double>& fits = model.fit_history;
+  const std::size_t sweeps = fits.size();
+  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < tolerance;
 }
 
 bool FitMethod::has_converged(const ModelHeader& so_far, const SweepReport* report) const {
