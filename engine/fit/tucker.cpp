@@ -22,7 +22,6 @@
 #include "engine/fit/output_room.hpp"
 #include "engine/fit/sweep_driver.hpp"
 #include "engine/fit/tucker_job.hpp"
-#include "engine/fit/tucker_ranks.hpp"
 #include "engine/fit/tucker_sweeps.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
@@ -92,10 +91,6 @@ void check_constraints(const TuckerOptions& options, const TensorSummary& tensor
   if (!std::ranges::all_of(constraints, is_taken)) {
     refuse("Tucker models take no other constraint than " + option_name("held"));
   }
-  if (options.max_error > 0 && std::ranges::any_of(constraints, &RowConstraint::is_held)) {
-    refuse(option_name("max_error") + " changes the ranks of all modes, so that none can be held; leave out one of " +
-           option_name("max_error") + " and " + option_name("held"));
-  }
 }
 
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
@@ -103,16 +98,6 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   check_constraints(options, tensor);
   refuse_inputs_as_outputs({tensor.file}, {options.output, options.checkpoint, options.compute.trace});
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
-  if (!(options.max_error >= 0 && options.max_error < 1)) {
-    refuse(option_name("max_error") + " must be at least 0 and less than 1: it is a share of the tensor's norm");
-  }
-  // The error is the root of a difference of sums of squares, which leaves no digit of smaller ones.
-  const bool is_f64 = options.compute.precision == Precision::f64;
-  if (options.max_error > 0 && options.max_error < (is_f64 ? 1e-6 : 1e-3)) {
-    refuse(option_name("max_error") + " must be at least " + (is_f64 ? "0.000001" : "0.001") + " with " +
-           option_name("precision", to_string(options.compute.precision)) + ", which cannot tell smaller ones" +
-           (is_f64 ? "; or give ranks by " + option_name("ranks") : "; use " + option_name("precision", "f64")));
-  }
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
   if (options.initial == nullptr) return;
@@ -139,46 +124,14 @@ TuckerPlan describe_tucker(const TuckerJob& job, const Tensor& tensor, const Tuc
   return plan;
 }
 
-bool has_room(const Tensor& tensor, TuckerOptions options) {
-  options.compute.trace.clear();
-  try {
-    TuckerJob(tensor, options, ranks_of(options, tensor.shape()), {});
-    return true;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::out_of_memory) throw;
-    return false;
-  }
-}
-
-// Of each mode, where the search for ranks begins: as many as a small core and the budget have room for.
-int first_rank(const Tensor& tensor, TuckerOptions options) {
-  constexpr int most = 8;
-  constexpr double most_numbers = 4096;  // of the core
-  int rank = most;
-  while (rank > 1 && std::pow(rank, tensor.order()) > most_numbers) --rank;
-  for (; rank > 1; rank /= 2) {
-    options.ranks = {rank};
-    if (has_room(tensor, options)) break;
-  }
-  return rank;
-}
-
 // The options of a fit, with ranks, method and seed taken from a file to resume.
 struct TuckerBegin {
   TuckerBegin(const Tensor& tensor, const TuckerOptions& given) : options(given) {
-    const bool searches = options.max_error > 0 && options.ranks.empty() && options.initial == nullptr;
-    if (options.max_error > 0 && (!options.resume.empty() || !options.checkpoint.empty())) {
-      refuse(option_name("max_error") + " has no checkpoints; leave one of them out");
-    }
-    if (searches) options.ranks = {1};  // until all else is checked
     if (!given.resume.empty()) resume(tensor.summary());
     if (options.ranks.empty() && options.initial != nullptr)
       options.ranks.assign(options.initial->ranks.begin(), options.initial->ranks.end());
     ranks = ranks_of(options, tensor.shape());
     check(tensor, options, ranks);
-    if (!searches) return;
-    options.ranks = {first_rank(tensor, options)};
-    ranks = ranks_of(options, tensor.shape());
   }
 
   void resume(const TensorSummary& tensor) {
@@ -360,12 +313,6 @@ TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
 }
 
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {
-  if (given.max_error != 0) {
-    const TuckerBegin begin(tensor, given);
-    TuckerOptions options = begin.options;
-    options.ranks = begin.ranks;
-    return fit_to_error(tensor, options);
-  }
   ProgressMeter meter(given.on_progress, given.time_limit_seconds);
   TuckerBegin begin(tensor, given);
   TuckerOptions& options = begin.options;

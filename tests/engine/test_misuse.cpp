@@ -26,7 +26,7 @@
 #include <blco/statistics.hpp>
 #include <blco/tensor_file.hpp>
 #include <blco/ttm.hpp>
-#include <blco/tucker.hpp>
+#include <blco/tucker_ranks.hpp>
 #include <blco/verify.hpp>
 #include <fstream>
 #include <functional>
@@ -277,9 +277,9 @@ std::vector<Misuse> Misuses::of_fits() {
         options.method = GcpMethod{.loss = {.kind = LossKind::huber, .parameter = not_a_number}};
       }),
       fit_with([](CpdOptions& options) {
-        options.method = GcpMethod{.optimizer = AdamOptimizer{.learning_rate = not_a_number}};
+        options.method = GcpAdamMethod{.loss = {LossKind::huber, 1}, .learning_rate = not_a_number};
       }),
-      fit_with([](CpdOptions& options) { options.method = GcpMethod{.optimizer = LbfgsOptimizer{.evaluations = 0}}; }),
+      fit_with([](CpdOptions& options) { options.method = GcpMethod{.evaluations = 0}; }),
       fit_with([this](CpdOptions& options) { options.method = CompletionMethod{.validation = &taken_}; }),
       {"fit_cpd", [&] { fit_cpd(taken_, one_); }},
       {"plan_cpd", [&] { plan_cpd(taken_, one_); }},
@@ -348,6 +348,13 @@ std::vector<Misuse> Misuses::of_fits() {
        }},
       {"plan_tucker", [&] { plan_tucker(taken_, {.ranks = {1}}); }},
       {"fit_tucker", [&] { fit_tucker(taken_, {.ranks = {1}}); }},
+      {"fit_tucker_to_error", [&] { fit_tucker_to_error(taken_, {}, 0.5); }},
+      {"fit_tucker_to_error", [&] { fit_tucker_to_error(file_, {}, not_a_number); }},
+      {"fit_tucker_to_error",
+       [&] {
+         fit_tucker_to_error(file_, {.ranks = {9, 9}}, 0.5);
+       }},
+      {"plan_tucker_to_error", [&] { plan_tucker_to_error(file_, {}, 0); }},
       {"fit_tucker", [&] { fit_tucker(file_, {.ranks = {1}, .tolerance = not_a_number}); }},
       {"fit_tucker", [&] { fit_tucker(file_, {.ranks = {1}, .compute = {.threads = -1}}); }},
       {"serve",
@@ -544,6 +551,7 @@ TEST_F(Misuses, AreOfEachPublicFunction) {
                               "has_momentum",
                               "name_of",
                               "has_fit",
+                              "fitted_method",
                               "to_string",
                               "budget_note",
                               "sums_over_zeros",

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
-#include <blco/tucker.hpp>
+#include <blco/tucker_ranks.hpp>
 #include <cmath>
 #include <ostream>
 #include <string>
@@ -39,11 +39,10 @@ std::vector<MethodCase> every_method() {
           {"box_and_simplex", AlsMethod{{box, {.set = RowSet::simplex}, {}}}},
           {"l1", AlsMethod{{sparse, sparse, sparse}}},
           {"apr", AprMethod{.inner_iterations = 3}},
-          {"gcp_gaussian", GcpMethod{.optimizer = LbfgsOptimizer{.evaluations = 6}}},
-          {"gcp_poisson", GcpMethod{.loss = {LossKind::poisson, 0}, .optimizer = LbfgsOptimizer{.evaluations = 6}}},
-          {"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}, .optimizer = LbfgsOptimizer{.evaluations = 6}}},
-          {"gcp_huber_by_adam",
-           GcpMethod{.loss = {LossKind::huber, 0.5}, .optimizer = AdamOptimizer{.sampled_zeros = 200}}},
+          {"gcp_gaussian", GcpMethod{.evaluations = 6}},
+          {"gcp_poisson", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 6}},
+          {"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}, .evaluations = 6}},
+          {"gcp_huber_by_adam", GcpAdamMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 200}},
           {"complete", CompletionMethod{}}};
 }
 
@@ -196,17 +195,21 @@ class CudaTucker : public ::testing::TestWithParam<simt::Order> {
   }
 
   // Returns the plan of the fit on the device, which keeps within its memory.
-  static TuckerPlan expect_fit_of_the_cpu(const Tensor& tensor, TuckerOptions options) {
+  // 0: with the ranks of the options.
+  static TuckerPlan expect_fit_of_the_cpu(const Tensor& tensor, TuckerOptions options, double max_error = 0) {
+    const auto fit = [&] {
+      return max_error > 0 ? fit_tucker_to_error(tensor, options, max_error) : fit_tucker(tensor, options);
+    };
     options.compute.devices = {"cpu"};
     const std::uint64_t device_bytes = std::exchange(options.compute.memory.device_bytes, 0);
-    const TuckerModel expected = fit_tucker(tensor, options);
+    const TuckerModel expected = fit();
     options.compute.devices = {"cuda"};
     options.compute.memory.device_bytes = device_bytes;
     TuckerPlan plan;
     options.on_plan = [&](const TuckerPlan& made) { plan = made; };
     const std::uint64_t bytes_before = simt::counters().live_bytes;
 
-    const TuckerModel model = fit_tucker(tensor, options);
+    const TuckerModel model = fit();
 
     EXPECT_NEAR(model.fit(), expected.fit(), 1e-12);
     EXPECT_EQ(model.ranks, expected.ranks);
@@ -278,9 +281,8 @@ TEST_P(CudaTucker, TakesReorderedTensorsSamplesAndErrors) {
   options.start = TuckerStart::nvecs;
   expect_fit_of_the_cpu(tensor, options);
   options = of_ranks({2, 2, 2});
-  options.max_error = 0.85;
   options.max_sweeps = 50;
-  expect_fit_of_the_cpu(tensor, options);
+  expect_fit_of_the_cpu(tensor, options, 0.85);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryOrder, CudaTucker,

@@ -65,7 +65,7 @@ PUBLIC_OF_ROOM = {
     "engine/fit": ["cluster.hpp", "cpd.hpp", "evaluate.hpp", "tucker.hpp"],
     "engine/fit/methods": ["cpd_method.hpp", "cpd_options.hpp", "sweep.hpp"],
     "engine/predict": ["predict.hpp"],
-    "engine/choice": ["core_consistency.hpp", "rank_choice.hpp", "starts.hpp"],
+    "engine/choice": ["core_consistency.hpp", "rank_choice.hpp", "starts.hpp", "tucker_ranks.hpp"],
     "engine/report": ["report.hpp"],
 }
 ROOM_OF_PUBLIC = {name: room for room, names in PUBLIC_OF_ROOM.items() for name in names}

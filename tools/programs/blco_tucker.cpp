@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <blco/tucker.hpp>
+#include <blco/tucker_ranks.hpp>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -22,6 +22,7 @@ struct Arguments {
   std::filesystem::path initial;
   std::optional<std::string> held;  // modes
   TuckerOptions tucker;
+  double max_error = 0;  // 0: the ranks are given
   bool dry_run = false;
 };
 
@@ -45,7 +46,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
        "those of --init or --resume"});
   line.add_real(
-      "--error", tucker.max_error,
+      "--error", arguments.max_error,
       "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, up to 8) up "
       "or down, as far as --memory allows; 0: --ranks are the ranks; at least 0.000001, or 0.001 where "
       "--precision is not f64");
@@ -125,11 +126,11 @@ void report_model(const Arguments& arguments, const TuckerModel& model, cli::Rep
   reporter.print("model   {} (ranks {}, fit {:.6f})", arguments.output.string(), cli::format_shape(model.ranks),
                  model.fit());
   const double error = 1 - model.fit();
-  if (arguments.tucker.max_error > 0 && error > arguments.tucker.max_error) {
+  if (arguments.max_error > 0 && error > arguments.max_error) {
     reporter.warn(
         fmt::format("the model's error is {:.6f}, above --error {}, because the fit ended before; continue it "
                     "with --init {}",
-                    error, arguments.tucker.max_error, arguments.output.string()));
+                    error, arguments.max_error, arguments.output.string()));
   }
 }
 
@@ -141,12 +142,17 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     initial = load_tucker(arguments.initial);
     tucker.initial = &*initial;
   }
-  if (tucker.ranks.empty() && !initial && tucker.resume.empty() && tucker.max_error == 0)
+  if (tucker.ranks.empty() && !initial && tucker.resume.empty() && arguments.max_error == 0)
     cli::refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
   if (arguments.held)
     cli::constrain("--hold", *arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
-  if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), arguments, tensor.summary(), reporter);
+  const bool searches = arguments.max_error != 0;
+  if (arguments.dry_run) {
+    const TuckerPlan plan =
+        searches ? plan_tucker_to_error(tensor, tucker, arguments.max_error) : plan_tucker(tensor, tucker);
+    return report_plan(plan, arguments, tensor.summary(), reporter);
+  }
   if (arguments.output.empty()) cli::refuse("-o MODEL is required unless --dry-run is given");
   cli::check_output(arguments.output, std::array{arguments.tensor});
   if (!tucker.checkpoint.empty())
@@ -169,7 +175,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   std::vector<int> ranks;  // of the last plan
   tucker.on_plan = [&](const TuckerPlan& plan) {
     const bool is_first = ranks.empty();
-    if (tucker.max_error > 0 && ranks != plan.ranks) report_ranks(plan, reporter);
+    if (searches && ranks != plan.ranks) report_ranks(plan, reporter);
     ranks = plan.ranks;
     if (is_first) report_plan(plan, arguments, tensor.summary(), reporter);
   };
@@ -177,10 +183,11 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     cli::report_sweep(reporter, report, {});
     return !cli::is_interrupted();
   };
-  tucker.on_last_ranks = [&](const Error& error) {
+  const auto on_last_ranks = [&](const Error& error) {
     reporter.warn(cli::name_flags(error.what(), [](const std::string&) { return true; }));
   };
-  const TuckerModel model = fit_tucker(tensor, tucker);
+  const TuckerModel model = searches ? fit_tucker_to_error(tensor, tucker, arguments.max_error, on_last_ranks)
+                                     : fit_tucker(tensor, tucker);
   checkpoints.save_beside(tucker.checkpoint, [&] { save(model, arguments.output, &claims); });
   report_model(arguments, model, reporter);
   checkpoints.check_last(arguments.output);

@@ -1,16 +1,22 @@
 // Tucker models: fits with the options under the words of blco-tucker, numbers as views, files.
 #include <blco/report.hpp>
-#include <blco/tucker.hpp>
+#include <blco/tucker_ranks.hpp>
 
 #include "tools/python/python_support.hpp"
 
 namespace blco::python {
 namespace {
 
-// The dict keeps alive what the options point to.
-TuckerOptions read_options(const nb::dict& dict, const TensorSummary& tensor) {
-  Keywords words(dict);
+struct TuckerWords {
   TuckerOptions options;
+  double max_error = 0;  // 0: the ranks are given
+};
+
+// The dict keeps alive what the options point to.
+TuckerWords read_options(const nb::dict& dict, const TensorSummary& tensor) {
+  Keywords words(dict);
+  TuckerWords read;
+  TuckerOptions& options = read.options;
   words.take("ranks", options.ranks);
   words.take_word<TuckerMethod>(
       "method", options.method,
@@ -24,22 +30,25 @@ TuckerOptions read_options(const nb::dict& dict, const TensorSummary& tensor) {
     options.initial = nb::cast<const TuckerModel*>(words.take("initial"));
   }
   options.constraints = read_held(words, tensor);
-  words.take("error", options.max_error);
+  words.take("error", read.max_error);
   words.take("resume", options.resume);
   words.take("checkpoint", options.checkpoint);
   words.take("every", options.checkpoint_sweeps);
-  if (options.ranks.empty() && options.initial == nullptr && options.resume.empty() && options.max_error == 0) {
+  if (options.ranks.empty() && options.initial == nullptr && options.resume.empty() && read.max_error == 0) {
     refuse("ranks: give the columns of each mode's matrix, or `error`, `initial` or `resume`");
   }
   words.take("time_limit", options.time_limit_seconds);
   options.compute = read_compute(words);
   words.finish("Tucker models");
-  return options;
+  return read;
 }
 
 nb::dict plan(const Tensor& tensor, const nb::dict& words) {
-  const TuckerOptions options = read_options(words, tensor.summary());
-  const TuckerPlan plan = without_lock([&] { return plan_tucker(tensor, options); });
+  const TuckerWords read = read_options(words, tensor.summary());
+  const TuckerPlan plan = without_lock([&] {
+    return read.max_error == 0 ? plan_tucker(tensor, read.options)
+                               : plan_tucker_to_error(tensor, read.options, read.max_error);
+  });
   nb::dict dict = as_dict(plan.plan);
   dict["method"] = to_string(plan.method);
   dict["ranks"] = plan.ranks;
@@ -49,18 +58,22 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words) {
 
 // The model, or None; and what a callback raised, or None.
 nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, const nb::object& callback) {
-  TuckerOptions options = read_options(words, tensor.summary());
+  TuckerWords read = read_options(words, tensor.summary());
+  TuckerOptions& options = read.options;
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
   options.on_checkpoint = [&](const CheckpointReport& report) {
     if (report.failure) callbacks.warn(*report.failure);
   };
-  options.on_last_ranks = [&](const Error& error) { callbacks.warn(error); };
+  const auto run = [&] {
+    if (read.max_error == 0) return fit_tucker(tensor, options);
+    return fit_tucker_to_error(tensor, options, read.max_error, [&](const Error& error) { callbacks.warn(error); });
+  };
   nb::object model = nb::none();
   nb::object raised = nb::none();
   try {
-    model = nb::cast(callbacks.run([&] { return fit_tucker(tensor, options); }));
+    model = nb::cast(callbacks.run(run));
     callbacks.rethrow();
   } catch (nb::python_error& error) {
     raised = nb::borrow(error.value());

@@ -36,17 +36,8 @@ struct TuckerPlan {
 struct TuckerOptions {
   TuckerMethod method = TuckerMethod::automatic;
   // Per mode, at most its length and the product of the other ranks. One number: for all modes, where
-  // that is possible. None: those of `initial` or `resume`.
+  // that is possible. None: those of `initial` or `resume`. For ranks that follow from an error see tucker_ranks.hpp.
   std::vector<int> ranks;
-  // Above 0: ranks are found for which |X - model| / |X| is at most this. `ranks` are where the search starts; empty: the
-  // most up to 8 of each mode with a core of 4096 numbers that the budget holds. They double while three sweeps do not
-  // meet the error; then the core loses slices as far as the error allows, and sweeps and cuts alternate (Xiao & Yang, A
-  // rank-adaptive higher-order orthogonal iteration algorithm for truncated Tucker decomposition, arXiv 2110.12564). A
-  // fit that ends before, by `max_sweeps`, a stop, or where the budget does not hold the next ranks (`on_last_ranks`),
-  // may have a larger error. on_plan is called for each set of ranks. Without `checkpoint` and `resume`; at least 1e-6
-  // if precision is f64, else 0.001: the square of the error is a difference of sums of squares, whose rounding hides
-  // smaller ones.
-  double max_error = 0;
   int max_sweeps = 50;
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never
   std::uint64_t seed = 1;   // of the initial matrices
@@ -55,7 +46,7 @@ struct TuckerOptions {
   // random.
   const TuckerModel* initial = nullptr;
   // Per mode, none or held; empty: none. A held mode keeps the matrix of `initial` to the bit; its columns must be
-  // orthonormal. With all modes held, a fit finds the core alone. Without max_error.
+  // orthonormal. With all modes held, a fit finds the core alone.
   std::vector<RowConstraint> constraints = {};
   // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method, held modes and
   // sweeps. `ranks`, `method` and `constraints` are left out or the same. From a checkpoint the numbers are those of a
@@ -72,9 +63,6 @@ struct TuckerOptions {
   std::function<void(const TuckerPlan&)> on_plan = {};              // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
   std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
-  // Called where a search for ranks ends before the next ones, with the reason and the budget that they take; the
-  // model so far is returned, as `unfinished`.
-  std::function<void(const Error&)> on_last_ranks = {};
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last sweep
 };
 

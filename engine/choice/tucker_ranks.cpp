@@ -1,10 +1,10 @@
 // Rank-adaptive fits (Xiao & Yang, A rank-adaptive higher-order orthogonal iteration algorithm for truncated Tucker
 // decomposition, arXiv 2110.12564): ranks grow until the error is met, then the core is cut as far as the error allows,
 // and sweeps and cuts alternate until no cut is left.
-#include "engine/fit/tucker_ranks.hpp"
-
 #include <algorithm>
+#include <blco/tucker_ranks.hpp>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,6 +12,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/work/job.hpp"
@@ -144,8 +145,13 @@ std::vector<std::uint64_t> grown(const TuckerModel& model) {
 
 class ErrorFit {
  public:
-  ErrorFit(const Tensor& tensor, const TuckerOptions& options)
-      : tensor_(&tensor), options_(&options), begin_(std::chrono::steady_clock::now()) {}
+  ErrorFit(const Tensor& tensor, const TuckerOptions& options, double max_error,
+           const std::function<void(const Error&)>& on_last_ranks)
+      : tensor_(&tensor),
+        options_(&options),
+        max_error_(max_error),
+        on_last_ranks_(&on_last_ranks),
+        begin_(std::chrono::steady_clock::now()) {}
 
   TuckerModel run() {
     const double squares = tensor_->summary().sum_of_squares;
@@ -157,7 +163,7 @@ class ErrorFit {
       const std::size_t sweeps = history_.size();
       const bool goes_on = run_round(start, stops_early);
       const double error = 1 - model_.fit();
-      const bool is_met = error <= options_->max_error;
+      const bool is_met = error <= max_error_;
       if (was_cut && !is_met) {  // by rounding
         model_ = std::move(before);
         history_.resize(sweeps);
@@ -167,7 +173,7 @@ class ErrorFit {
       std::vector<std::uint64_t> ranks = model_.ranks;
       if (is_met) {
         CoreBox box(model_);
-        box.cut((options_->max_error * options_->max_error - error * error) * squares);
+        box.cut((max_error_ * max_error_ - error * error) * squares);
         ranks = box.kept();
         was_cut = ranks != model_.ranks;
         if (!was_cut && !stops_early) return finish();
@@ -191,7 +197,6 @@ class ErrorFit {
   // set of ranks is due. Returns whether there may be more rounds.
   bool run_round(const TuckerModel& start, bool stops_early) {
     TuckerOptions options = *options_;
-    options.max_error = 0;
     const bool is_first = start.factors.empty();
     if (!is_first) {
       options.initial = &start;
@@ -211,7 +216,7 @@ class ErrorFit {
       report.fit_change = report.fit - (history_.empty() ? 0 : history_.back());
       history_.push_back(report.fit);
       is_stopped_ = options_->on_sweep && !options_->on_sweep(report);
-      const bool is_met = 1 - report.fit <= options_->max_error;
+      const bool is_met = 1 - report.fit <= max_error_;
       is_due = is_met ? stops_early : history_.size() - before >= sweeps_before_growing;
       return !is_stopped_ && !is_due;
     };
@@ -226,7 +231,7 @@ class ErrorFit {
       } else if (error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::invalid_argument) {
         history_.resize(before);
         model_.stop_reason = StopReason::unfinished;
-        if (options_->on_last_ranks) options_->on_last_ranks(error);
+        if (*on_last_ranks_) (*on_last_ranks_)(error);
         return false;
       } else {
         throw;
@@ -269,14 +274,76 @@ class ErrorFit {
 
   const Tensor* tensor_;
   const TuckerOptions* options_;
+  double max_error_;
+  const std::function<void(const Error&)>* on_last_ranks_;
   std::chrono::steady_clock::time_point begin_;
   TuckerModel model_;            // of the last round
   std::vector<double> history_;  // of all
   bool is_stopped_ = false;      // by the caller
 };
 
+bool has_room(const Tensor& tensor, const TuckerOptions& options) {
+  try {
+    plan_tucker(tensor, options);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    return false;
+  }
+}
+
+// Of each mode: as many as a small core and the budget have room for.
+int first_rank(const Tensor& tensor, TuckerOptions options) {
+  constexpr int most = 8;
+  constexpr double most_numbers = 4096;  // of the core
+  int rank = most;
+  while (rank > 1 && std::pow(rank, tensor.order()) > most_numbers) --rank;
+  for (; rank > 1; rank /= 2) {
+    options.ranks = {rank};
+    if (has_room(tensor, options)) break;
+  }
+  return rank;
+}
+
+void check_error(const TuckerOptions& options, double max_error) {
+  if (!(max_error > 0 && max_error < 1)) {
+    refuse(option_name("max_error") + " must be above 0 and below 1: it is a share of the tensor's norm");
+  }
+  // The error is the root of a difference of sums of squares, which leaves no digit of smaller ones.
+  const bool is_f64 = options.compute.precision == Precision::f64;
+  if (max_error < (is_f64 ? 1e-6 : 1e-3)) {
+    refuse(option_name("max_error") + " must be at least " + (is_f64 ? "0.000001" : "0.001") + " with " +
+           option_name("precision", to_string(options.compute.precision)) + ", which cannot tell smaller ones" +
+           (is_f64 ? "; or give ranks by " + option_name("ranks") : "; use " + option_name("precision", "f64")));
+  }
+  if (!options.resume.empty() || !options.checkpoint.empty())
+    refuse(option_name("max_error") + " has no checkpoints; leave one of them out");
+  if (std::ranges::any_of(options.constraints, &RowConstraint::is_held)) {
+    refuse(option_name("max_error") + " changes the ranks of all modes, so that none can be held; leave out one of " +
+           option_name("max_error") + " and " + option_name("held"));
+  }
+}
+
+// With the first ranks.
+TuckerOptions start_of_search(const Tensor& tensor, TuckerOptions options, double max_error) {
+  check_error(options, max_error);
+  if (!options.ranks.empty() || options.initial != nullptr) return options;
+  options.ranks = {1};
+  has_room(tensor, options);  // all else is checked first
+  options.ranks = {first_rank(tensor, options)};
+  return options;
+}
+
 }  // namespace
 
-TuckerModel fit_to_error(const Tensor& tensor, const TuckerOptions& options) { return ErrorFit(tensor, options).run(); }
+TuckerModel fit_tucker_to_error(const Tensor& tensor, const TuckerOptions& options, double max_error,
+                                const std::function<void(const Error&)>& on_last_ranks) {
+  const TuckerOptions first = start_of_search(tensor, options, max_error);
+  return ErrorFit(tensor, first, max_error, on_last_ranks).run();
+}
+
+TuckerPlan plan_tucker_to_error(const Tensor& tensor, const TuckerOptions& options, double max_error) {
+  return plan_tucker(tensor, start_of_search(tensor, options, max_error));
+}
 
 }  // namespace blco
