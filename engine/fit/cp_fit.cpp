@@ -30,6 +30,16 @@ CpdModel described(const CpdOptions& options) {
   return model;
 }
 
+// Files of older versions say "gcp" of both its methods. A checkpoint of Adam has its moments; a saved model, which has
+// no state, goes on by the one that is wanted.
+std::string fitted_by(const ModelFile& model, const std::string& wanted) {
+  if (model.method != name_of(GcpMethod())) return model.method;
+  const std::string adam = name_of(GcpAdamMethod());
+  const bool has_moments = !model.state_matrices.empty() && model.state_matrices.front() == "first moments";
+  const bool is_adam = has_moments || (model.state_numbers.empty() && wanted == adam);
+  return is_adam ? adam : model.method;
+}
+
 std::string in_words(const std::vector<RowConstraint>& constraints) {
   std::string words;
   for (const RowConstraint& constraint : constraints)
@@ -57,12 +67,13 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   };
   const CpdModel wanted = described(options);
   if (options.rank != 0) compare("rank", std::to_string(model.rank), std::to_string(options.rank));
-  compare("method", model.method, wanted.method);
-  const bool same_method = model.method == wanted.method;
+  const std::string method = fitted_by(model, wanted.method);
+  compare("method", method, wanted.method);
+  const bool same_method = method == wanted.method;
   if (same_method && is_with_momentum(model) && !options.momentum.value_or(true)) {
     found.push_back(option_name("momentum", "on") + ", not off");
   }
-  if (same_method || traits_of(*find_method(model.method)).takes_loss)
+  if (same_method || traits_of(*find_method(method)).takes_loss)
     compare("loss", to_string(model.loss), to_string(wanted.loss));
   const std::vector<RowConstraint> constraints = without_empty(wanted.constraints);
   if (const std::vector<RowConstraint> of_model = without_empty(model.constraints); of_model != constraints) {
@@ -126,7 +137,8 @@ std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdO
 
 CpdOptions options_of_model(const std::filesystem::path& file) {
   const ModelFileReader reader(file);
-  const CpdModel model = without_factors(reader.header());
+  CpdModel model = without_factors(reader.header());
+  model.method = fitted_by(reader.header(), "");
   CpdOptions options;
   options.method = method_of(model);
   options.rank = model.rank;
@@ -138,6 +150,7 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
 }
 
 FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : options(given) {
+  options.method = fitted_method(tensor, given.method);
   const bool finds_ridge = std::holds_alternative<CompletionMethod>(options.method);
   if (options.ridge == automatic_ridge && !finds_ridge) options.ridge = 0;
   if (!given.resume.empty()) {

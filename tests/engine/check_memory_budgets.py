@@ -21,7 +21,7 @@ CASES = {
     "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),
     "orders of modes": ("900000x700000x500000 --orders all", ["--rank", 16]),
     "orders, apr": ("900000x700000x500000 --orders all", ["--rank", 16, "--method", "apr"]),
-    "Adam": ("150000x100000x50000", ["--rank", 6, "--method", "gcp", "--loss", "gamma", "--learning-rate", "1e-4"]),
+    "Adam": ("150000x100000x50000", ["--rank", 6, "--method", "gcp-adam", "--loss", "gamma", "--learning-rate", "1e-4"]),
 }
 
 

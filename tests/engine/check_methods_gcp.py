@@ -159,9 +159,9 @@ def check_adam(bench, loss):
     random = np.random.default_rng(11)
     array = (random.random(SHAPE) < dense_model(random_factors(12, low=0.0)) * 0.4).astype(float)
     tensor = bench.tensor(array)
-    options = ("--method", "gcp", "--loss", loss, "--rank", RANK, "--learning-rate", 0.005, "--seed", 2,
+    options = ("--method", "gcp-adam", "--loss", loss, "--rank", RANK, "--learning-rate", 0.005, "--seed", 2,
                "--samples", 500)
-    model = bench.everywhere(f"gcp {loss}", tensor, *options, "--sweeps", 1)
+    model = bench.everywhere(f"gcp-adam {loss}", tensor, *options, "--sweeps", 1)
     more, _ = bench.fit(tensor, *options, "--sweeps", 10)
     before, after = (objective(array, dense_model(weighted(m)), loss) for m in (model, more))
     bench.holds(f"{loss}: {before:.1f} after one sweep, {after:.1f} after ten", after < before)

@@ -11,9 +11,9 @@ METHOD_JOBS = {
     "als": ("counts.blco", []),
     "als, simplex and box": ("counts.blco", ["--simplex", "1", "--box", "0:2:2"]),
     "apr": ("counts.blco", ["--method", "apr", "--inner", "3"]),
-    "gcp, L-BFGS": ("counts.blco", ["--method", "gcp", "--loss", "poisson", "--evaluations", "4"]),
-    "gcp, Adam": ("ones.blco", ["--method", "gcp", "--loss", "bernoulli-odds", "--samples", "300", "--learning-rate",
-                                "0.01"]),
+    "gcp": ("counts.blco", ["--method", "gcp", "--loss", "poisson", "--evaluations", "4"]),
+    "gcp-adam": ("ones.blco", ["--method", "gcp-adam", "--loss", "bernoulli-odds", "--samples", "300",
+                               "--learning-rate", "0.01"]),
     "complete": ("ratings.blco", ["--method", "complete", "--ridge", "3", "--validate", "held-out.blco"]),
 }
 

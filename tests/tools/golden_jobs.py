@@ -149,7 +149,7 @@ FITS = METHOD_JOBS | {
     "als, nonnegative in one mode": ("counts.blco", ["--nonnegative=1", "--ridge", "0.5"]),
     "als, box": ("counts.blco", ["--box", "0.1:0.9"]),
     "gcp, gaussian": ("counts.blco", ["--method", "gcp", "--evaluations", "5"]),
-    **{f"gcp, {loss}": ("counts.blco", ["--method", "gcp", "--loss", loss, "--learning-rate", "0.01"])
+    **{f"gcp-adam, {loss}": ("counts.blco", ["--method", "gcp-adam", "--loss", loss, "--learning-rate", "0.01"])
        for loss in ("poisson-log", "gamma", "rayleigh", "huber:0.5", "beta:0.5")},
     "gcp, bernoulli-logit": ("ones.blco", ["--method", "gcp", "--loss", "bernoulli-logit"]),
     "complete, plain": ("ratings.blco", ["--method", "complete", "--cg-steps", "4"]),

@@ -11,15 +11,21 @@ namespace blco::cli {
 namespace {
 
 using Owner = std::pair<const char*, std::string_view>;
-constexpr Owner owners[] = {{"--simplex", "als"},       {"--box", "als"},          {"--l1", "als"},
-                            {"--inner", "apr"},         {"--kappa", "apr"},        {"--loss", "gcp"},
-                            {"--evaluations", "gcp"},   {"--samples", "gcp"},      {"--learning-rate", "gcp"},
-                            {"--cg-steps", "complete"}, {"--validate", "complete"}};
+constexpr Owner owners[] = {
+    {"--simplex", "als"},       {"--box", "als"},          {"--l1", "als"},           {"--inner", "apr"},
+    {"--kappa", "apr"},         {"--evaluations", "gcp"},  {"--samples", "gcp-adam"}, {"--learning-rate", "gcp-adam"},
+    {"--cg-steps", "complete"}, {"--validate", "complete"}};
 
-void check_owners(const CommandLine& line, const std::string& method) {
+// `method` is what --method gcp comes to for this loss and tensor.
+void check_owners(const CommandLine& line, const std::string& method, const Loss& loss) {
   for (const auto& [option, owner] : owners) {
     if (!line.has(option) || owner == method) continue;
-    refuse(fmt::format("{} belongs to --method {}, not to {}", option, owner, method));
+    const std::string why =
+        owner == "gcp" && method == "gcp-adam" ? ", which fits loss " + to_string(loss) + " by sampled cells" : "";
+    refuse(fmt::format("{} belongs to --method {}, not to {}{}", option, owner, method, why));
+  }
+  if (line.has("--loss") && !method.starts_with("gcp")) {
+    refuse("--loss belongs to --method gcp and gcp-adam, not to " + method);
   }
   if (line.has("--nonnegative") && method == "apr") {
     refuse("--nonnegative does not go with --method apr, whose factors are never negative; leave it out");
@@ -60,10 +66,11 @@ void take_from_resumed(const CommandLine& line, CpdArguments& arguments) {
   if (!line.has("--ridge")) arguments.cpd.ridge = resumed.ridge;
   if (!line.has("--momentum")) arguments.cpd.momentum = resumed.momentum;
   if (!line.has("--precision")) arguments.cpd.compute.precision = resumed.compute.precision;
-  const auto* const gcp = std::get_if<GcpMethod>(&resumed.method);
-  if (gcp != nullptr && !line.has("--loss")) arguments.gcp.loss = gcp->loss;
   std::visit(
       [&](const auto& method) {
+        if constexpr (requires { method.loss; }) {
+          if (!line.has("--loss")) arguments.gcp.loss = method.loss;
+        }
         if constexpr (requires { method.constraints; }) arguments.constraints = method.constraints;
       },
       resumed.method);
@@ -108,21 +115,16 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
       "--kappa", arguments.apr.kappa,
       "Added to inadmissible zeros, which are numbers of a factor that are 0 although the objective would fall if "
       "they grew");
-  line.begin_group("With --method gcp");
-  GcpMethod& gcp = arguments.gcp;
-  line.add("--loss", gcp.loss, parse_loss_name, {"LOSS", "What a cell costs: " + loss_choices(), "gaussian"});
-  line.add_whole(
-      "--evaluations", arguments.lbfgs.evaluations, 1,
-      {"N",
-       "Where the sum over all cells is exact (gaussian, poisson, all cells listed, or at most 262144 cells): "
-       "evaluations of a sweep, each one pass"});
+  line.begin_group("With --method gcp or gcp-adam");
+  line.add("--loss", arguments.gcp.loss, parse_loss_name, {"LOSS", "What a cell costs: " + loss_choices(), "gaussian"});
+  line.add_whole("--evaluations", arguments.gcp.evaluations, 1,
+                 {"N", "gcp: evaluations of the sum over all cells in a sweep, each one pass"});
   line.add("--learning-rate", arguments.adam.learning_rate, parse_positive,
-           {"X", "Elsewhere: step size of Adam at the start, as a share of a column's root mean square",
+           {"X", "gcp-adam: size of a step at the start, as a share of a column's root mean square",
             fmt::format("{}", arguments.adam.learning_rate)});
   line.add("--samples", arguments.adam.sampled_zeros,
            [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
-           {"N", "Elsewhere: zeros that a step of Adam samples", "as many as it has nonzeros"});
-  line.excludes("--evaluations", {"--learning-rate", "--samples"});
+           {"N", "gcp-adam: zeros that a step samples", "as many as it has nonzeros"});
   line.begin_group("With --method complete");
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
                  {"N", "Steps of conjugate gradients per mode and sweep, each one pass"});
@@ -158,10 +160,12 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.begin_group("What is fitted");
   line.add_choice<std::string>(
-      "--method", arguments.method, {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"complete", "complete"}},
-      "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
-      "the losses of --loss (gcp); least squares over the entries alone, cells that are not listed being unknown "
-      "(complete)");
+      "--method", arguments.method,
+      {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"gcp-adam", "gcp-adam"}, {"complete", "complete"}},
+      "als: least squares over all cells. apr: counts, by Poisson's likelihood and multiplicative updates. gcp: any "
+      "of the losses of --loss, over all cells. gcp-adam: the same over sampled cells; gcp does that too where there "
+      "are over 262144 cells, unless the loss is gaussian or poisson. complete: least squares over the entries alone, "
+      "as other cells are unknown");
   add_constraints(line, arguments);
   line.begin_group("With --method als");
   add_momentum(line, cpd);
@@ -180,17 +184,17 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
                 const Tensor* validation) {
   if (!arguments.cpd.resume.empty()) take_from_resumed(line, arguments);
-  check_owners(line, arguments.method);
-  CpdMethod& method = arguments.cpd.method;
-  if (arguments.method == "als") method = AlsMethod{.constraints = constraints_of(arguments, tensor)};
-  arguments.apr.constraints = arguments.gcp.constraints = arguments.completion.constraints =
-      constraints_of(arguments, tensor);
-  if (arguments.method == "apr") method = arguments.apr;
-  if (line.has("--evaluations")) arguments.gcp.optimizer = arguments.lbfgs;
-  if (line.has("--learning-rate") || line.has("--samples")) arguments.gcp.optimizer = arguments.adam;
-  if (arguments.method == "gcp") method = arguments.gcp;
+  if (arguments.method == "gcp") arguments.method = name_of(fitted_method(tensor, arguments.gcp));
+  check_owners(line, arguments.method, arguments.gcp.loss);
+  arguments.adam.loss = arguments.gcp.loss;
   arguments.completion.validation = validation;
+  CpdMethod& method = arguments.cpd.method;
+  method = AlsMethod();
+  if (arguments.method == "apr") method = arguments.apr;
+  if (arguments.method == "gcp") method = arguments.gcp;
+  if (arguments.method == "gcp-adam") method = arguments.adam;
   if (arguments.method == "complete") method = arguments.completion;
+  std::visit([&](auto& chosen) { chosen.constraints = constraints_of(arguments, tensor); }, method);
 }
 
 }  // namespace blco::cli

@@ -40,8 +40,7 @@ struct CpdArguments {
   double l1 = 0;
   AprMethod apr = {};
   GcpMethod gcp = {};
-  LbfgsOptimizer lbfgs = {};
-  AdamOptimizer adam = {};
+  GcpAdamMethod adam = {};
   CompletionMethod completion = {};
 };
 

@@ -154,6 +154,18 @@ class ConstraintReader {
   std::vector<RowConstraint>* constraints_;
 };
 
+void take_loss(Keywords& words, CpdMethod& method) {
+  std::visit(
+      [&](auto& options) {
+        if constexpr (requires { options.loss; }) {
+          std::string loss;
+          words.take("loss", loss);
+          if (!loss.empty()) options.loss = read_loss(loss);
+        }
+      },
+      method);
+}
+
 struct OwnOptions {
   Keywords& words;
 
@@ -162,17 +174,10 @@ struct OwnOptions {
     words.take("inner", method.inner_iterations);
     words.take("kappa", method.kappa);
   }
-  void operator()(GcpMethod& method) const {
-    std::string loss;
-    words.take("loss", loss);
-    if (!loss.empty()) method.loss = read_loss(loss);
-    if (words.has("evaluations")) {
-      words.take("evaluations", method.optimizer.emplace<LbfgsOptimizer>().evaluations);
-    } else if (words.has("learning_rate") || words.has("samples")) {
-      AdamOptimizer& adam = method.optimizer.emplace<AdamOptimizer>();
-      words.take("learning_rate", adam.learning_rate);
-      words.take("samples", adam.sampled_zeros);
-    }
+  void operator()(GcpMethod& method) const { words.take("evaluations", method.evaluations); }
+  void operator()(GcpAdamMethod& method) const {
+    words.take("learning_rate", method.learning_rate);
+    words.take("samples", method.sampled_zeros);
   }
   void operator()(CompletionMethod& method) const {
     words.take("cg_steps", method.cg_steps);
@@ -191,11 +196,16 @@ CpdOptions read_options(const Tensor& tensor, const nb::dict& dict) {
   words.take("rank", options.rank);
   if (words.has("method")) {
     CpdMethod method;
-    words.take_word<CpdMethod>(
-        "method", method,
-        {{"als", AlsMethod()}, {"apr", AprMethod()}, {"gcp", GcpMethod()}, {"complete", CompletionMethod()}});
+    words.take_word<CpdMethod>("method", method,
+                               {{"als", AlsMethod()},
+                                {"apr", AprMethod()},
+                                {"gcp", GcpMethod()},
+                                {"gcp-adam", GcpAdamMethod()},
+                                {"complete", CompletionMethod()}});
     if (method.index() != options.method.index()) options.method = method;
   }
+  take_loss(words, options.method);
+  options.method = fitted_method(tensor.summary(), options.method);
   std::visit(OwnOptions{words}, options.method);
   std::visit([&](auto& method) { ConstraintReader(words, tensor.summary(), method.constraints).read(); },
              options.method);

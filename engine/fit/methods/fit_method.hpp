@@ -26,7 +26,7 @@ struct FitContext {
   const CpdOptions& options;
   WorkerGroup& workers;
   StopPoll stop;  // true once the fit must stop; a long step may then end early, with its factors in order
-  ConstantModel constant = {};  // AprMethod and GcpMethod; of the values as the workers see them
+  ConstantModel constant = {};  // AprMethod and both of generalised CP; of the values as the workers see them
   // The workers see values divided by 2 to the power of this. All that a method has is in that unit: options, weights,
   // objectives, errors and state. The driver translates.
   int value_exponent = 0;
@@ -130,6 +130,8 @@ struct MethodEntry {
 };
 extern const MethodEntry als_method;
 extern const MethodEntry apr_method;
+extern const MethodEntry gcp_method;
+extern const MethodEntry gcp_adam_method;
 extern const MethodEntry completion_method;
 
 template <class Method>
@@ -154,6 +156,8 @@ std::unique_ptr<FitMethod> make_method(const FitContext& context);
 const std::vector<RowConstraint>& constraints_of(const CpdMethod& method);
 // Gaussian for methods without one.
 Loss loss_of(const CpdMethod& method);
+// Of methods that take one.
+void set_loss(CpdMethod& method, const Loss& loss);
 const MethodTraits& traits_of(const CpdMethod& method);
 RowSet row_set(const CpdMethod& method, std::size_t mode);
 int count_held(const CpdMethod& method);

@@ -1,25 +1,26 @@
-// Generalised CP: chooses how to minimise a loss, and checks its options.
+// What both methods of generalised CP share.
 #pragma once
 
-#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/fit/methods/fit_method.hpp"
 
 namespace blco {
 
-struct Gcp {
-  static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent,
-                                     ProgressMeter& meter);
-  // Throws Error{invalid_argument} for negative weights, or factors, of a resumed model, unless the loss
-  // takes them.
-  static void check_signs(const FitContext& context, std::span<const double> weights);
-  // Five sweeps of another method, by which random factors begin. Leaves its factors; returns its weights.
-  static std::vector<double> start_by(const FitContext& context, const CpdMethod& method);
-  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
-  static std::unique_ptr<FitMethod> make(const FitContext& context);
-};
+bool lists_all_cells(const TensorSummary& tensor);
+// Whether the sum over all cells can be had, in closed form or by visiting each: all are listed, or they are few.
+bool has_exact_sum(const TensorSummary& tensor, const Loss& loss);
+// Throws Error{invalid_argument} for a parameter, a constraint or an initial model that does not go with the loss.
+void check_loss(const CpdOptions& options);
+// See MethodEntry.
+ConstantModel check_gcp_entries(const Tensor& tensor, const CpdOptions& options, int value_exponent,
+                                ProgressMeter& meter);
+// Throws Error{invalid_argument} for negative weights, or factors, of a resumed model, unless the loss takes them.
+void check_gcp_signs(const FitContext& context, std::span<const double> weights);
+// Five sweeps of another method, by which random factors begin. Leaves its factors; returns its weights.
+std::vector<double> start_by(const FitContext& context, const CpdMethod& method);
+std::string name_in_messages(const Loss& loss);
 
 }  // namespace blco

@@ -1,18 +1,24 @@
 // Kingma & Ba, Adam: A Method for Stochastic Optimization, 2015, algorithm 1; for tensors: Kolda & Hong, Stochastic
 // Gradients for Large-Scale Tensor Decomposition, SIAM J. Math. Data Sci. 2020, algorithm 5.1.
-#include "engine/fit/methods/gcp_adam.hpp"
-
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/common/counter_random.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
+#include "engine/fit/methods/sampled_zeros.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 
 namespace blco {
@@ -39,10 +45,7 @@ constexpr std::uint64_t fixed_stream = std::uint64_t{1} << 62;
 constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 constexpr std::uint64_t sample_stream = std::uint64_t{1} << 60;
 
-AdamOptimizer optimizer_of(const CpdOptions& options) {
-  const auto* const adam = std::get_if<AdamOptimizer>(&std::get<GcpMethod>(options.method).optimizer);
-  return adam != nullptr ? *adam : AdamOptimizer();
-}
+const GcpAdamMethod& method_of(const CpdOptions& options) { return std::get<GcpAdamMethod>(options.method); }
 
 // Vectors of the backend's, the first two those of its step.
 enum : int { first_moments, second_moments, factors_before, first_before, second_before, vector_count };
@@ -54,7 +57,7 @@ std::uint64_t chunks_of_step(std::uint64_t chunk_count) {
 }
 
 std::uint64_t samples_of_step(const TensorSummary& tensor, const CpdOptions& options) {
-  const std::uint64_t chosen = optimizer_of(options).sampled_zeros;
+  const std::uint64_t chosen = method_of(options).sampled_zeros;
   if (chosen != 0) return chosen;
   const std::uint64_t nonzeros = std::min(tensor.nnz, chunks_of_step(tensor.chunk_count) * tensor.chunk_nnz);
   return std::min(nonzeros, max_default_samples);
@@ -67,11 +70,61 @@ std::uint64_t samples_of_objective(const TensorSummary& tensor, const CpdOptions
   return std::max(samples, std::min(times * samples, max_samples_of_objective));
 }
 
-}  // namespace
+// A step takes some chunks and a sample of all cells, which count as zeros: semi-stratified sampling (Kolda & Hong
+// 2020, section 5.3), whose gradient is
+//   nnz / nnz of the chunks * (the nonzeros' f'(x, m) - f'(0, m)) + cells / samples * (the samples' f'(0, m)).
+// Moments change in rows that the step touches only.
+class GcpAdam final : public FitMethod {
+ public:
+  explicit GcpAdam(const FitContext& context);
+
+  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
+
+  void start(std::span<const double> weights) override;
+  // All chunks in random order, as often as it takes for min_steps. It counts only if it lowers the
+  // objective, all nonzeros and the same sample of zeros each time; otherwise factors and moments return to what they
+  // were. A sweep that gains next to nothing makes the next one's steps smaller.
+  void run_step(SweepReport& report) override;
+  const std::vector<double>& weights() const override { return weights_; }
+
+  MethodState state() const override;
+  // The first and the second moments.
+  void store_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void restore(ResumedState& state) override;
+
+ private:
+  const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
+  int order() const { return static_cast<int>(shape().size()); }
+  void count_indices();
+  double estimate();
+  void find_scales();
+  bool take_steps();  // false: a stop left some out
+  void take_step(std::span<const std::uint64_t> chunks);
+  void update_mode(int mode);
+  void keep_copies();
+  void return_to_copies();
+
+  FitContext context_;
+  GcpAdamMethod method_;
+  bool nonnegative_;
+  std::vector<double> weights_;  // all 1: the factors hold them
+  IndexCounts counts_;
+  SampledZeros sample_;         // of a step
+  SampledZeros fixed_sample_;   // of the objective
+  double cells_;                // of the whole tensor
+  std::vector<double> scales_;  // of a sweep: of each column of each mode
+  double steps_ = 0;            // behind the moments
+  double steps_before_ = 0;
+  double draws_ = 0;  // of samples, those of failed sweeps included
+  double rate_;
+  double failures_ = 0;  // in a row
+  std::optional<double> objective_;
+};
 
 GcpAdam::GcpAdam(const FitContext& context)
     : context_(context),
-      method_(std::get<GcpMethod>(context.options.method)),
+      method_(method_of(context.options)),
       nonnegative_(needs_nonnegative_model(method_.loss)),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
       sample_(TensorChunks::of(context.tensor), context.workers,
@@ -80,10 +133,16 @@ GcpAdam::GcpAdam(const FitContext& context)
                     samples_of_objective(context.tensor.summary(), context.options)),
       cells_(count_cells(context.tensor.summary())),
       scales_(context.tensor.summary().shape.size() * weights_.size()),
-      rate_(optimizer_of(context.options).learning_rate) {}
+      rate_(method_.learning_rate) {}
 
 void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
-  const double rate = optimizer_of(options).learning_rate;
+  check_loss(options);
+  const GcpAdamMethod& method = method_of(options);
+  if (sums_over_zeros(method.loss)) {
+    refuse(name_in_messages(method.loss) + " has an exact sum over all cells, which " + option_name("method", "gcp") +
+           " takes; use that, or choose another " + option_name("loss"));
+  }
+  const double rate = method.learning_rate;
   if (!(rate > 0) || !std::isfinite(rate)) refuse(option_name("learning_rate") + " must be greater than 0");
 }
 
@@ -103,13 +162,13 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
 }
 
 void GcpAdam::start(std::span<const double> weights) {
-  Gcp::check_signs(context_, weights);
+  check_gcp_signs(context_, weights);
   count_indices();
   fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
   fixed_sample_.leave_out_listed(TensorChunks::of(context_.tensor));
   std::vector<double> scaled(weights.begin(), weights.end());
   if (weights.empty() && method_.loss.kind == LossKind::huber) {
-    scaled = Gcp::start_by(context_, AlsMethod{.constraints = method_.constraints});
+    scaled = start_by(context_, AlsMethod{.constraints = method_.constraints});
   }
   scale_initial_factors(context_, method_.loss, scaled);
 }
@@ -279,5 +338,10 @@ void GcpAdam::restore(ResumedState& state) {
                                            first_row, rows);
   });
 }
+
+}  // namespace
+
+const MethodEntry gcp_adam_method{
+    {.name = "gcp-adam", .takes_loss = true}, GcpAdam::check, check_gcp_entries, GcpAdam::needs, make_of<GcpAdam>};
 
 }  // namespace blco

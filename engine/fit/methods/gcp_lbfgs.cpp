@@ -1,34 +1,30 @@
 // Acar, Dunlavy & Kolda, A Scalable Optimization Approach for Fitting Canonical Tensor Decompositions, J. Chemometrics
 // 2011, with the gradients of Hong, Kolda & Duersch 2020.
-#include "engine/fit/methods/gcp_lbfgs.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
+#include "engine/fit/methods/gcp_objective.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
+#include "engine/fit/methods/lbfgs_b.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
+#include "engine/fit/methods/sampled_zeros.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
 
-// Of a tensor that does not list each of them.
-constexpr double max_cells = 1 << 18;
-
 const Loss& loss_of(const CpdOptions& options) { return std::get<GcpMethod>(options.method).loss; }
-
-int evaluations_of(const CpdOptions& options) {
-  const auto* const lbfgs = std::get_if<LbfgsOptimizer>(&std::get<GcpMethod>(options.method).optimizer);
-  return (lbfgs != nullptr ? *lbfgs : LbfgsOptimizer()).evaluations;
-}
-
-bool lists_all_cells(const TensorSummary& tensor) { return static_cast<double>(tensor.nnz) == count_cells(tensor); }
+int evaluations_of(const CpdOptions& options) { return std::get<GcpMethod>(options.method).evaluations; }
 
 bool is_poisson(const CpdOptions& options) { return loss_at_zero(loss_of(options)) == ZeroLoss::model; }
 
@@ -51,7 +47,38 @@ double scale_of_model(const Loss& loss, double mean) {
   return std::exp2(std::ceil(std::log2(least_mean / mean)));
 }
 
-}  // namespace
+class GcpLbfgs final : public FitMethod {
+ public:
+  explicit GcpLbfgs(const FitContext& context);
+
+  // The tensor has an exact sum: fitted_method() has seen to that.
+  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
+
+  void start(std::span<const double> weights) override;
+  // One run of L-BFGS, which starts from the factors alone.
+  void run_step(SweepReport& report) override;
+  const std::vector<double>& weights() const override { return weights_; }
+
+  // The number of the next pass.
+  MethodState state() const override;
+  void restore(ResumedState& state) override;
+
+ private:
+  void find_scales();
+  template <class Operation>
+  void combine(std::span<const double> from, std::span<double> to, const Operation& operation);
+  double evaluate(std::span<const double> scaled, std::span<double> gradient);
+  const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
+
+  FitContext context_;
+  double model_scale_;                 // the factors' model is that many times the model
+  std::vector<double> weights_;        // so all are 1 / model_scale_
+  std::optional<SampledZeros> zeros_;  // all cells, where the loss has no closed form
+  GcpObjective objective_;
+  LbfgsB minimizer_;            // of the factors' numbers over their scales
+  std::vector<double> scales_;  // of a sweep of poisson; empty: all are 1
+};
 
 GcpLbfgs::GcpLbfgs(const FitContext& context)
     : context_(context),
@@ -75,11 +102,8 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
   zeros_->take_all();
 }
 
-bool GcpLbfgs::takes_all_cells(const TensorSummary& tensor) {
-  return lists_all_cells(tensor) || count_cells(tensor) <= max_cells;
-}
-
-void GcpLbfgs::check(const CpdOptions& options) {
+void GcpLbfgs::check(const TensorSummary&, const CpdOptions& options) {
+  check_loss(options);
   if (evaluations_of(options) < 2) refuse(option_name("evaluations") + " must be at least 2");
 }
 
@@ -101,9 +125,9 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
 }
 
 void GcpLbfgs::start(std::span<const double> weights) {
-  Gcp::check_signs(context_, weights);
+  check_gcp_signs(context_, weights);
   std::vector<double> scaled(weights.begin(), weights.end());
-  if (weights.empty() && !scales_.empty()) scaled = Gcp::start_by(context_, AprMethod());
+  if (weights.empty() && !scales_.empty()) scaled = start_by(context_, AprMethod());
   for (double& weight : scaled) weight *= model_scale_;
   scale_initial_factors(context_, loss_of(context_.options), scaled);
 }
@@ -196,5 +220,10 @@ void GcpLbfgs::restore(ResumedState& state) {
   state.require(1, {});
   context_.workers.set_next_pass(state.next_count(number_of_next_pass));
 }
+
+}  // namespace
+
+const MethodEntry gcp_method{
+    {.name = "gcp", .takes_loss = true}, GcpLbfgs::check, check_gcp_entries, GcpLbfgs::needs, make_of<GcpLbfgs>};
 
 }  // namespace blco

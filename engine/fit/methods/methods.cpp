@@ -10,19 +10,16 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/fit/methods/fit_method.hpp"
-#include "engine/fit/methods/gcp.hpp"
 #include "engine/fit/methods/momentum.hpp"
 
 namespace blco {
 namespace {
 
-const MethodEntry gcp_method{
-    {.name = "gcp", .takes_loss = true}, Gcp::check, Gcp::check_entries, Gcp::needs, Gcp::make};
-
 const MethodEntry& entry_of(const AlsMethod&) { return als_method; }
 const MethodEntry& entry_of(const AprMethod&) { return apr_method; }
 const MethodEntry& entry_of(const CompletionMethod&) { return completion_method; }
 const MethodEntry& entry_of(const GcpMethod&) { return gcp_method; }
+const MethodEntry& entry_of(const GcpAdamMethod&) { return gcp_adam_method; }
 
 const MethodEntry& entry_of(const CpdMethod& method) {
   return std::visit([](const auto& options) -> const MethodEntry& { return entry_of(options); }, method);
@@ -36,8 +33,8 @@ bool has_fit(const CpdMethod& method) { return traits_of(method).has_fit; }
 
 std::optional<CpdMethod> find_method(std::string_view name) {
   std::optional<CpdMethod> found;
-  for (const CpdMethod& method :
-       {CpdMethod(AlsMethod()), CpdMethod(AprMethod()), CpdMethod(GcpMethod()), CpdMethod(CompletionMethod())}) {
+  for (const CpdMethod& method : {CpdMethod(AlsMethod()), CpdMethod(AprMethod()), CpdMethod(GcpMethod()),
+                                  CpdMethod(GcpAdamMethod()), CpdMethod(CompletionMethod())}) {
     if (name == name_of(method)) found = method;
   }
   return found;
@@ -65,8 +62,20 @@ const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
 
 Loss loss_of(const CpdMethod& method) {
   if (std::holds_alternative<AprMethod>(method)) return {LossKind::poisson};
-  const auto* const gcp = std::get_if<GcpMethod>(&method);
-  return gcp != nullptr ? gcp->loss : Loss();
+  return std::visit(
+      [](const auto& options) {
+        if constexpr (requires { options.loss; }) return options.loss;
+        return Loss();
+      },
+      method);
+}
+
+void set_loss(CpdMethod& method, const Loss& loss) {
+  std::visit(
+      [&](auto& options) {
+        if constexpr (requires { options.loss; }) options.loss = loss;
+      },
+      method);
 }
 
 RowSet row_set(const CpdMethod& method, std::size_t mode) {
@@ -156,7 +165,7 @@ void describe_method(const CpdOptions& options, CpdModel& model) {
 CpdMethod method_of(const CpdModel& model) {
   CpdMethod method = find_method(model.method).value_or(AlsMethod());
   std::visit([&](auto& options) { options.constraints = model.constraints; }, method);
-  if (auto* const gcp = std::get_if<GcpMethod>(&method)) gcp->loss = model.loss;
+  set_loss(method, model.loss);
   return method;
 }
 

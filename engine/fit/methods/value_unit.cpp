@@ -1,7 +1,6 @@
 #include "engine/fit/methods/value_unit.hpp"
 
 #include <cmath>
-#include <variant>
 
 #include "engine/fit/methods/fit_method.hpp"
 #include "kernels/losses.hpp"
@@ -13,7 +12,7 @@ int value_exponent_of(const TensorSummary& tensor, const CpdMethod& method) {
 }
 
 CpdMethod in_unit_of_fit(CpdMethod method, int value_exponent) {
-  if (auto* const gcp = std::get_if<GcpMethod>(&method)) gcp->loss = in_unit(gcp->loss, value_exponent);
+  set_loss(method, in_unit(loss_of(method), value_exponent));
   return method;
 }
 

@@ -28,10 +28,10 @@ struct ClusterPlan {
   Spread disk_bytes_per_pass;
   Spread link_bytes_per_pass;  // of factors and outputs too, where column_slabs is above 1
   int column_slabs = 1;        // the most of a process (CpdPlan::column_slabs)
-  // What a process sends and receives once all have the factors: of GcpMethod in one pass (is_of_pass), of the others
-  // in a sweep with one pass for each mode that is not held. AprMethod and CompletionMethod make several of these. A
-  // count, not an estimate, but for AlsMethod with constraints on some of the modes, which sends the rows of one of
-  // them again.
+  // What a process sends and receives once all have the factors: of GcpMethod and GcpAdamMethod in one pass
+  // (is_of_pass), of the others in a sweep with one pass for each mode that is not held. AprMethod and CompletionMethod
+  // make several of these. A count, not an estimate, but for AlsMethod with constraints on some of the modes, which
+  // sends the rows of one of them again.
   bool is_of_pass = false;
   Spread network_bytes;
   Spread messages;

@@ -61,23 +61,6 @@ enum class AbsentCells { zeros, unknown };
 // True for gaussian and poisson: for them the loss of all absent cells has a closed form, whatever their number.
 bool sums_over_zeros(const Loss& loss);
 
-// The optimisers of GcpMethod: L-BFGS on the sum over all cells, and Adam on sampled ones.
-struct LbfgsOptimizer {
-  // Of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each sweep, so that short
-  // sweeps make slow progress: on counts of very different sizes the same number of passes went much further in sweeps
-  // of 100 than of 20.
-  int evaluations = 100;
-};
-// A sweep of Adam takes every chunk once, in random order, up to four a step; or several times, until it has 100 steps.
-struct AdamOptimizer {
-  // The step of a number at the start, as a share of its column's root mean square; where the model is a logarithm, at
-  // most what changes it by that. The first 100 steps are smaller.
-  double learning_rate = 0.05;
-  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
-};
-// std::monostate: as suits loss and tensor.
-using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>;
-
 // sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
 // has no weights of its own during the fit; the columns are normalised at the end. It starts from the best model that
 // says the same of every cell: random factors are scaled so that their model has its mean; for poisson-log and
@@ -86,29 +69,41 @@ using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>
 // model: what a sweep gains counts beside its deviance, and a fit that explains no more of it than `tolerance` does not
 // converge.
 //
-// gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
-// & Zhu 1995). Host memory beside the backend: about 250 bytes per number of the factors, of which there are at most
-// 190 million. poisson starts with five sweeps of CP-APR, unless the factors have no more numbers than a sweep has
-// evaluations or come from a model, and goes on in scales in which a step along the gradient is CP-APR's; the first
-// sweep from a model has no scales. Where the mean rate is below 1e-4, a millionth of it takes the place of 1e-10
-// within the logarithm, which would exceed it in a very sparse tensor.
-//
-// The other losses where all cells are listed, or where there are at most 2^18: the sum over all cells by L-BFGS, too,
-// unless Adam is asked for; each evaluation visits every cell.
-//
-// The other losses elsewhere: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for
-// Large-Scale Tensor Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as
-// frequent as among the nonzeros, and each cell is weighed by how much rarer uniform draws have it. The objective is an
-// estimate: all entries, and a sample of the absent cells, which `seed` fixes. A sweep that does not lower the estimate
-// by more than `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in
-// a row end the fit. Before the first sweep the tensor is read once to find which sampled cells it lists. Host memory
-// beside the backend: 40 bytes per number of the factors, about 120 per sampled zero, and a chunk.
+// The sum is exact, and is minimised by L-BFGS with bounds (Byrd, Lu, Nocedal & Zhu 1995): of gaussian and poisson that
+// over all zeros in closed form (evaluate.hpp); of the other losses where all cells are listed, or where there are at
+// most 2^18, by visiting each cell. Elsewhere fit_cpd takes GcpAdamMethod (fitted_method). Host memory beside the
+// backend: about 250 bytes per number of the factors, of which there are at most 190 million. poisson starts with five
+// sweeps of CP-APR, unless the factors have no more numbers than a sweep has evaluations or come from a model, and goes
+// on in scales in which a step along the gradient is CP-APR's; the first sweep from a model has no scales. Where the
+// mean rate is below 1e-4, a millionth of it takes the place of 1e-10 within the logarithm, which would exceed it in a
+// very sparse tensor.
 struct GcpMethod {
   Loss loss = {};
-  GcpOptimizer optimizer = {};
+  // Of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each sweep, so that short
+  // sweeps make slow progress: on counts of very different sizes the same number of passes went much further in sweeps
+  // of 100 than of 20.
+  int evaluations = 100;
   // Per mode, none, nonnegative or held; empty: none. Negative numbers to start from become 0. Refused where the model
   // is a logarithm.
   std::vector<RowConstraint> constraints = {};
+};
+
+// The same sum by Adam on sampled cells, for the other losses than gaussian and poisson. Samples are semi-stratified
+// (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor Decomposition, 2020, section 5). Half of a sample's
+// coordinates are uniform, the others as frequent as among the nonzeros, and each cell is weighed by how much rarer
+// uniform draws have it. The objective is an estimate: all entries, and a sample of the absent cells, which `seed`
+// fixes. A sweep takes every chunk once, in random order, up to four a step; or several times, until it has 100 steps.
+// A sweep that does not lower the estimate by more than `tolerance` divides the learning rate by 4, and leaves no trace
+// if the estimate has risen; three such in a row end the fit. Before the first sweep the tensor is read once to find
+// which sampled cells it lists. Host memory beside the backend: 40 bytes per number of the factors, about 120 per
+// sampled zero, and a chunk.
+struct GcpAdamMethod {
+  Loss loss = {};
+  // The step of a number at the start, as a share of its column's root mean square; where the model is a logarithm, at
+  // most what changes it by that. The first 100 steps are smaller.
+  double learning_rate = 0.05;
+  std::uint64_t sampled_zeros = 0;              // of a step; 0: as many as it has nonzeros, up to 2^16
+  std::vector<RowConstraint> constraints = {};  // as in GcpMethod
 };
 
 // sum over the entries of (x - m)^2 + ridge * sum over the modes of |A_n|^2, where the weights are 1: absent cells are
@@ -145,10 +140,14 @@ struct CompletionMethod {
   std::vector<RowConstraint> constraints = {};  // as in GcpMethod
 };
 
-using CpdMethod = std::variant<AlsMethod, AprMethod, GcpMethod, CompletionMethod>;
+using CpdMethod = std::variant<AlsMethod, AprMethod, GcpMethod, GcpAdamMethod, CompletionMethod>;
 
-// "als", "apr", "gcp" or "complete".
+// "als", "apr", "gcp", "gcp-adam" or "complete".
 const char* name_of(const CpdMethod& method);
+
+// The method that a fit of this tensor takes: GcpAdamMethod with its defaults in place of a GcpMethod whose sum over
+// all cells cannot be had; any other as it is.
+CpdMethod fitted_method(const TensorSummary& tensor, const CpdMethod& method);
 
 // Whether SweepReport::fit and CpdModel::fit_history tell how good its models are; otherwise the objective does.
 bool has_fit(const CpdMethod& method);

@@ -27,10 +27,11 @@ struct CpdOptions {
   // Counts the sweeps before a resume too. Empty: 50; CompletionMethod, whose errors over unknown cells fall for
   // hundreds of sweeps: 500.
   std::optional<int> max_sweeps = {};
-  // Stop when a sweep changes the fit by less, with momentum two in a row or ten together (METHODS.md); GcpMethod:
-  // the objective, beside the deviance of the best constant model (SweepReport::explained), but not while the model
-  // explains no more than this; CompletionMethod: the root of the objective, relatively; AprMethod: when no number of a
-  // factor has a larger KKT violation. 0: never. Empty: 1e-5; AprMethod 1e-4; CompletionMethod 5e-5.
+  // Stop when a sweep changes the fit by less, with momentum two in a row or ten together (METHODS.md); GcpMethod and
+  // GcpAdamMethod: the objective, beside the deviance of the best constant model (SweepReport::explained), but not
+  // while the model explains no more than this; CompletionMethod: the root of the objective, relatively; AprMethod:
+  // when no number of a factor has a larger KKT violation. 0: never. Empty: 1e-5; AprMethod 1e-4; CompletionMethod
+  // 5e-5.
   std::optional<double> tolerance = {};
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the

@@ -25,8 +25,8 @@ struct SweepReport {
   double objective = 0;  // what the method minimises; of AlsMethod |X - M|^2, without penalties
   double fit = 0;        // AlsMethod only: 1 - |X - M| / |X|
   double fit_change = 0;
-  // AprMethod and GcpMethod: the share of the deviance of the best constant model that this one explains. The deviance
-  // is the objective less that of a model that says of each cell what suits it best.
+  // AprMethod, GcpMethod and GcpAdamMethod: the share of the deviance of the best constant model that this one
+  // explains. The deviance is the objective less that of a model that says of each cell what suits it best.
   std::optional<double> explained = {};
   double kkt_violation = 0;  // AprMethod only: the largest of any entry
   // CompletionMethod with held-out entries, and while it holds some back itself: their root mean square.

@@ -16,6 +16,7 @@ namespace {
 JobNeeds needs_of(const FormatSetup& setup, Tier best_tier) {
   JobNeeds needs = needs_of(*setup.tensor, setup.options.rank, setup.options.compute.precision);
   needs.best_tier = best_tier;
+  needs.passes_by_mode = true;
   needs.backend.gpu.variant = setup.variant;
   needs.backend.gpu.conflict_resolution = setup.conflict_resolution;
   return needs;

@@ -57,9 +57,9 @@ std::vector<StatefulMethod> stateful_methods() {
   return {{"admm", AlsMethod{{{}, simplex, {}}}, 1, {"dual"}},
           {"momentum", AlsMethod{}, 5, {"previous factors"}, {2, 3, 4}},
           {"apr", AprMethod{.inner_iterations = 2}, 2, {}},
-          {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .optimizer = LbfgsOptimizer{.evaluations = 3}}, 2, {}},
+          {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 3}, 2, {}},
           {"adam",
-           GcpMethod{.loss = {LossKind::huber, 0.5}, .optimizer = AdamOptimizer{.sampled_zeros = 50}},
+           GcpAdamMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 50},
            7,
            {"first moments", "second moments"},
            {4, 6}},
@@ -164,6 +164,22 @@ TEST_P(DamagedState, IsRefusedWithAnotherNumberOfSweeps) {
   damaged.model.stated_sweeps = std::uint64_t{1} << 62;
 
   EXPECT_THAT(complaint_of(damaged), testing::HasSubstr("4611686018427387904 sweeps, but a history of 2"));
+}
+
+// Older versions said "gcp" of both its methods.
+TEST_P(DamagedState, OfAdamUnderItsOldNameItIsResumed) {
+  if (!std::holds_alternative<GcpAdamMethod>(GetParam().method)) GTEST_SKIP() << "of Adam alone";
+  CpdOptions second = options(3);
+  second.resume = path_;
+  const CpdModel expected = fit_cpd(tensor_, second);
+  WholeCheckpoint old(path_);
+  old.model.method = "gcp";
+  old.write(path_);
+
+  EXPECT_TRUE(std::holds_alternative<GcpAdamMethod>(options_of_model(path_).method));
+  EXPECT_EQ(fit_cpd(tensor_, second).factors, expected.factors);
+  second.method = GcpMethod{.loss = {LossKind::huber, 0.5}};
+  EXPECT_THROW(fit_cpd(tensor_, second), Error);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::vector<MethodCase> every_method() {
           {"als_box", AlsMethod{box}},
           {"apr", AprMethod()},
           // More of them would make the rounding of sums large.
-          {"gcp_lbfgs", GcpMethod{.loss = {LossKind::poisson}, .optimizer = LbfgsOptimizer{.evaluations = 5}}},
+          {"gcp_lbfgs", GcpMethod{.loss = {LossKind::poisson}, .evaluations = 5}},
           {"gcp_adam", GcpMethod{.loss = {LossKind::poisson_log}}},
           {"complete", CompletionMethod()}};
 }
@@ -225,11 +225,10 @@ TEST(Workers, SendWhatThePlanOfAClusterCounts) {
   one_held[2].set = RowSet::held;
   std::vector<RowConstraint> two_held = one_held;
   two_held[0].set = RowSet::held;
-  const LbfgsOptimizer lbfgs{.evaluations = 2};
   for (const CpdMethod& method :
        {CpdMethod(AlsMethod()), CpdMethod(AlsMethod{one_held}), CpdMethod(AlsMethod{two_held}),
-        CpdMethod(AlsMethod{nonnegative}), CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .optimizer = lbfgs}),
-        CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .optimizer = lbfgs, .constraints = one_held})}) {
+        CpdMethod(AlsMethod{nonnegative}), CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .evaluations = 2}),
+        CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .evaluations = 2, .constraints = one_held})}) {
     for (const int size : {1, 2, 5, 8, 20}) {
       CpdOptions options{.method = method, .rank = 8, .tolerance = 0, .initial = &start};
       const ClusterPlan plan = plan_cluster(tensor, options, {.nodes = size});

@@ -14,6 +14,7 @@ goes_on --box 0.125:2:1 --simplex 0
 goes_on --method apr
 goes_on --method gcp --loss poisson
 goes_on --method gcp --loss huber:0.75
+goes_on --method gcp-adam --loss huber:0.75
 goes_on --method complete --ridge 0.3
 
 # What the file does not hold is asked for.

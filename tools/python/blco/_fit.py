@@ -18,7 +18,7 @@ from ._tensor import Tensor, handle_of
 from ._words import Path, Size, refuse_inputs, size_in_bytes, whole
 
 Modes = bool | str | int | Sequence[str | int]
-Method = Literal["als", "apr", "gcp", "complete"]
+Method = Literal["als", "apr", "gcp", "gcp-adam", "complete"]
 TuckerMethod = Literal["auto", "hooi", "hoqri"]
 Precision = Literal["f64", "f32", "mixed"]
 # Those with a number may also be texts such as "huber:0.25", which no checker of types knows.
@@ -113,8 +113,9 @@ def fit_cpd(
 ) -> Model:
     """Fits a CP model of `rank` components.
 
-    `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`) or complete
-    (least squares over the entries alone). Other options are those of blco-cpd; None is the default. `nonnegative`,
+    `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`, over all
+    cells), gcp-adam (the same over sampled cells; also in place of gcp where cells are too many) or complete (least
+    squares over the entries alone). Other options are those of blco-cpd; None is the default. `nonnegative`,
     `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high,
     modes). `loss` may be ("huber", D) or ("beta", B). `initial` is a model, one of pyttb or tensorly, factors, or a
     mapping of the names of modes to factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow

@@ -40,7 +40,7 @@ class Gcp : public testing::TestWithParam<LossKind> {
   static CpdOptions options(const Loss& loss, int sweeps) {
     CpdOptions chosen{
         .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
-    chosen.method = GcpMethod{.loss = loss, .optimizer = LbfgsOptimizer{.evaluations = 20}};
+    chosen.method = GcpMethod{.loss = loss, .evaluations = 20};
     return chosen;
   }
   CpdOptions options(int sweeps) const { return options({GetParam(), 0}, sweeps); }
@@ -205,7 +205,7 @@ TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   CpdOptions wanted = options(1);
   wanted.initial = &initial;
   double first = 0;
-  std::get<GcpMethod>(wanted.method).optimizer = LbfgsOptimizer{.evaluations = 2};
+  std::get<GcpMethod>(wanted.method).evaluations = 2;
 
   const CpdModel model = fit_cpd(tensor, wanted);
 
@@ -222,10 +222,12 @@ TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
   const TensorFile tensor = ingest(entries);
   const RowConstraint kept{.set = RowSet::nonnegative};
   const Loss huber{LossKind::huber, 0.7};
-  for (const GcpMethod& method :
-       {GcpMethod{.constraints = {kept, {}, kept}}, GcpMethod{.loss = huber, .constraints = {kept, {}, kept}},
-        GcpMethod{.loss = huber, .optimizer = AdamOptimizer{.learning_rate = 0.01}, .constraints = {kept, {}, kept}}}) {
-    CpdOptions wanted = options(method.loss, 10);
+  const std::vector<RowConstraint> constraints = {kept, {}, kept};
+  for (const auto& [method, loss] :
+       {std::pair{CpdMethod(GcpMethod{.constraints = constraints}), Loss()},
+        std::pair{CpdMethod(GcpMethod{.loss = huber, .constraints = constraints}), huber},
+        std::pair{CpdMethod(GcpAdamMethod{.loss = huber, .learning_rate = 0.01, .constraints = constraints}), huber}}) {
+    CpdOptions wanted = options(loss, 10);
     const CpdModel free = fit_cpd(tensor, wanted);
     wanted.initial = &free;
     wanted.method = method;
@@ -235,7 +237,7 @@ TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
     EXPECT_THAT(model.factors[0], testing::Each(testing::Ge(0)));
     EXPECT_THAT(model.factors[1], testing::Contains(testing::Lt(0)));
     EXPECT_THAT(model.factors[2], testing::Each(testing::Ge(0)));
-    EXPECT_GT(*model.explained, 0.01) << to_string(method.loss) << method.optimizer.index();
+    EXPECT_GT(*model.explained, 0.01) << name_of(method) << to_string(loss);
   }
 }
 
@@ -340,7 +342,7 @@ TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal(tensor, wanted), testing::HasSubstr("`ridge` belongs to"));
 
   wanted = options(poisson, 1);
-  std::get<GcpMethod>(wanted.method).optimizer = LbfgsOptimizer{.evaluations = 1};
+  std::get<GcpMethod>(wanted.method).evaluations = 1;
   EXPECT_EQ(refusal(tensor, wanted), "`evaluations` must be at least 2");
 
   CpdModel initial = fit_cpd(tensor, options(poisson, 1));

@@ -28,7 +28,7 @@ class GcpAdam : public testing::Test {
   static CpdOptions options(const Loss& loss, int sweeps) {
     CpdOptions chosen{
         .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.devices = {"cpu"}, .threads = 1}};
-    chosen.method = GcpMethod{.loss = loss, .optimizer = AdamOptimizer{.learning_rate = 0.01}};
+    chosen.method = GcpAdamMethod{.loss = loss, .learning_rate = 0.01};
     return chosen;
   }
 
@@ -155,7 +155,7 @@ TEST_F(GcpAdam, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
 
 TEST_F(GcpAdam, StopsWithinAnEpoch) {
   CpdOptions wanted = options(odds_, 100'000);
-  std::get<GcpMethod>(wanted.method).optimizer = AdamOptimizer{.learning_rate = 1e-5};
+  std::get<GcpAdamMethod>(wanted.method).learning_rate = 1e-5;
   wanted.on_progress = [](const Progress& progress) { return progress.sweep < 2; };
   wanted.on_sweep = [](const SweepReport& report) {
     EXPECT_EQ(report.cut_short, report.sweep == 2);
@@ -174,7 +174,7 @@ TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   const TensorFile tensor = ingest(planted());
   CpdOptions first = options(odds_, 2);
   // So large that some sweeps fail.
-  std::get<GcpMethod>(first.method).optimizer = AdamOptimizer{.learning_rate = 0.5};
+  std::get<GcpAdamMethod>(first.method).learning_rate = 0.5;
   first.checkpoint = folder_ / "checkpoint.h5";
   fit_cpd(tensor, first);
   CpdOptions second = first;
@@ -194,7 +194,7 @@ TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
 TEST_F(GcpAdam, ALearningRateThatIsFarTooLargeFindsItself) {
   const TensorFile tensor = ingest(planted());
   CpdOptions wanted = options({LossKind::poisson_log, 0}, 3);
-  std::get<GcpMethod>(wanted.method).optimizer = AdamOptimizer{.learning_rate = 1e6};
+  std::get<GcpAdamMethod>(wanted.method).learning_rate = 1e6;
   wanted.tolerance = 1e-5;
 
   const CpdModel few = fit_cpd(tensor, wanted);
@@ -295,7 +295,7 @@ TEST_F(GcpAdam, SeveralThreadsAndPrecisionsFindAsGoodAModel) {
 TEST_F(GcpAdam, RefusesValuesAndRatesThatDoNotSuit) {
   CoordinateTensor entries = planted();
   CpdOptions wanted = options(odds_, 1);
-  std::get<GcpMethod>(wanted.method).optimizer = AdamOptimizer{.learning_rate = 0};
+  std::get<GcpAdamMethod>(wanted.method).learning_rate = 0;
   const auto refusal = [&](const TensorFile& tensor) -> std::string {
     try {
       fit_cpd(tensor, wanted);

@@ -134,17 +134,14 @@ class HeldModes : public testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Methods, HeldModes,
-    testing::Values(Case{"als", AlsMethod{}}, Case{"als_nonnegative", AlsMethod{}, {.set = RowSet::nonnegative}},
-                    Case{"als_box", AlsMethod{}, {.set = RowSet::box, .lower = 0, .upper = 0.5}},
-                    Case{"als_l1", AlsMethod{}, {.l1 = 0.1}}, Case{"apr", AprMethod{}},
-                    Case{"gcp_gaussian", GcpMethod{}}, Case{"gcp_poisson", GcpMethod{.loss = {LossKind::poisson}}},
-                    Case{"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}}, {.set = RowSet::nonnegative}},
-                    Case{
-                        "gcp_odds_by_adam",
-                        GcpMethod{.loss = {LossKind::bernoulli_odds}, .optimizer = AdamOptimizer{.sampled_zeros = 100}},
-                        {},
-                        true},
-                    Case{"complete", CompletionMethod{}}),
+    testing::Values(
+        Case{"als", AlsMethod{}}, Case{"als_nonnegative", AlsMethod{}, {.set = RowSet::nonnegative}},
+        Case{"als_box", AlsMethod{}, {.set = RowSet::box, .lower = 0, .upper = 0.5}},
+        Case{"als_l1", AlsMethod{}, {.l1 = 0.1}}, Case{"apr", AprMethod{}}, Case{"gcp_gaussian", GcpMethod{}},
+        Case{"gcp_poisson", GcpMethod{.loss = {LossKind::poisson}}},
+        Case{"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}}, {.set = RowSet::nonnegative}},
+        Case{"gcp_odds_by_adam", GcpAdamMethod{.loss = {LossKind::bernoulli_odds}, .sampled_zeros = 100}, {}, true},
+        Case{"complete", CompletionMethod{}}),
     [](const auto& which) { return which.param.name; });
 
 TEST_P(HeldModes, KeepEveryBitOfTheirFactors) {
