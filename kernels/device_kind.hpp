@@ -8,6 +8,7 @@
 #include <string>
 
 #include "blco/error.hpp"
+#include "kernels/account.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -28,10 +29,10 @@ struct DeviceLimits {
 // Ranks of which a GPU's MTTKRP has a kernel of its own; others run a slower one.
 inline constexpr int gpu_kernel_ranks[] = {1, 2, 8, 16, 24, 32, 48, 64};
 
-// Bytes of a backend: factors, outputs and their copies, scratch. On the CPU without what arranged chunks take, on a
+// Memory of a backend: factors, outputs and their copies, scratch. On the CPU without what arranged chunks take, on a
 // device without the chunks that stay there.
 struct Footprint {
-  std::uint64_t host_bytes = 0;
+  Account host;
   std::uint64_t device_bytes = 0;  // 0 on the CPU
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace blco {
@@ -13,6 +14,7 @@ namespace blco {
 struct VectorShape {
   std::uint64_t rows = 0;
   bool has_all_modes = false;
+  std::string_view name = "vectors of the method";  // in an Account
 };
 
 // N factor matrices of R columns, and one output, or one per mode with BackendConfig::all_outputs. Calls come from one

@@ -119,7 +119,11 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   SlabJob job(
       tensor, fixed, columns, rank,
       [&](std::uint64_t slab) {
-        return memory_bytes(model.labels) + scratch + (numbers + model.shape[short_mode] * slab) * sizeof(double);
+        Account memory;
+        memory.take("labels", memory_bytes(model.labels));
+        memory.take("the model and its inverses", numbers * sizeof(double));
+        memory.take("a slab of the core", scratch + model.shape[short_mode] * slab * sizeof(double));
+        return memory;
       },
       [&meter] { return meter.poll(); });
   const Matrices inverted = invert_factors(model, job.job->pool());

@@ -23,35 +23,40 @@ constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 }  // namespace
 
-JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, std::uint64_t caller_bytes,
+JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, const Account& caller,
                     const StopPoll& stop) {
   JobNeeds needs = needs_of(tensor, columns, precision);
-  needs.caller_bytes += caller_bytes + 2 * block_numbers * sizeof(double);
+  needs.caller.take(caller);
+  needs.caller.take("blocks of rows", 2 * block_numbers * sizeof(double));
   needs.passes_by_mode = true;
   needs.backend.stop = stop;
   return needs;
 }
 
 SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
-                 const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-                 bool is_fixed, const std::vector<int>& columns, const std::string& smaller) {
-  const bool has_products = columns.size() > 2 && has_one_device(compute);
-  if (has_products && make(tensor, compute, std::ranges::max(columns), columns,
-                           caller_bytes(0) + 2 * choices * sizeof(double), stop, smaller)) {
-    return;
+                 const std::function<Account(std::uint64_t slab)>& caller, const StopPoll& stop, bool is_fixed,
+                 const std::vector<int>& columns, const std::string& lower, double share_of_rank_1) {
+  const auto needs_with = [&](int rank, const Account& of_caller) {
+    JobNeeds needs = slab_needs(tensor, rank, compute.precision, of_caller, stop);
+    needs.lower_rank = lower;
+    needs.share_of_rank_1 = share_of_rank_1;
+    return needs;
+  };
+  if (columns.size() > 2 && has_one_device(compute)) {
+    Account of_caller = caller(0);
+    of_caller.take_by_rank("the unfolding", 2 * choices * sizeof(double));
+    JobNeeds products = needs_with(std::ranges::max(columns), of_caller);
+    products.backend.columns = columns;
+    if (make(tensor, compute, products)) return;
   }
   for (slab = std::min(choices, max_slab);; slab /= 2) {
     if (slab > group) slab = slab / group * group;
     const bool is_last = slab == 1 || is_fixed;
-    if (make(tensor, compute, static_cast<int>(slab), {}, caller_bytes(slab), stop, smaller, is_last)) return;
+    if (make(tensor, compute, needs_with(static_cast<int>(slab), caller(slab)), is_last)) return;
   }
 }
 
-bool SlabJob::make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
-                   std::uint64_t caller_bytes, const StopPoll& stop, const std::string& smaller, bool is_last) {
-  JobNeeds needs = slab_needs(tensor, rank, compute.precision, caller_bytes, stop);
-  needs.backend.columns = columns;
-  needs.smaller = smaller;
+bool SlabJob::make(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, bool is_last) {
   try {
     job = std::make_unique<Job>(tensor, compute, needs);
     return true;

@@ -15,32 +15,33 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
+#include "kernels/account.hpp"
 
 namespace blco {
 
-// The needs of a job whose ColumnSlabs have so many columns; `caller_bytes` beside these.
-JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, std::uint64_t caller_bytes,
+// The needs of a job whose ColumnSlabs have so many columns; `caller` beside these.
+JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, const Account& caller,
                     const StopPoll& stop);
 
 // A job with a slab of choices, and how many it has: `choices`, up to those beyond which an MTTKRP takes no less time
 // per column; if more than `group`, a multiple of it. If the budget has no room for as many it has fewer, unless it
-// `is_fixed`: another number rounds in other ways. `caller_bytes` tells the caller's memory for a slab of so many, the
-// output of pass() included. Throws Error as Job does.
+// `is_fixed`: another number rounds in other ways. `caller` tells the caller's memory for a slab of so many, the output
+// of pass() included. Throws Error as Job does.
 //
 // With `columns`, the columns of each mode's matrix, and one device, the job makes whole unfoldings if the budgets have
-// room, and there are no slabs. If `compute` is deterministic, both have the same bits. `smaller`: see JobNeeds.
+// room, and there are no slabs. If `compute` is deterministic, both have the same bits. `lower`: JobNeeds::lower_rank.
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
-          const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-          bool is_fixed = false, const std::vector<int>& columns = {}, const std::string& smaller = "a lower rank");
+          const std::function<Account(std::uint64_t slab)>& caller, const StopPoll& stop, bool is_fixed = false,
+          const std::vector<int>& columns = {}, const std::string& lower = "a lower rank",
+          double share_of_rank_1 = 1);
 
   std::unique_ptr<Job> job;
   std::uint64_t slab = 0;  // 0: there are none
 
  private:
   // False if the budget has no room; if `is_last`, throws then.
-  bool make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
-            std::uint64_t caller_bytes, const StopPoll& stop, const std::string& smaller, bool is_last = false);
+  bool make(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, bool is_last = false);
 };
 
 // The choices of one column of each mode's matrix but one's. The longest mode's columns vary fastest, so that passes

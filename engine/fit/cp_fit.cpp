@@ -184,25 +184,30 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
   needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;
   needs.backend.vectors = of_method.vectors;
-  if (has_momentum(options)) needs.smaller = option_name("momentum", "off") + ", " + needs.smaller;
+  if (has_momentum(options)) needs.smaller.insert(needs.smaller.begin(), option_name("momentum", "off"));
+  if (const auto* const gcp = std::get_if<GcpMethod>(&options.method); gcp != nullptr && sums_over_zeros(gcp->loss)) {
+    needs.smaller.push_back(option_name("method", gcp->loss.kind == LossKind::poisson ? "apr" : "als"));
+  }
   needs.slot_bytes = of_method.slot_bytes;
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
-  needs.caller_bytes += beyond_backend + of_method.host_bytes + held_bytes;
+  needs.caller.take_by_rank("the model", beyond_backend);
+  needs.caller.take(of_method.host);
+  needs.caller.take_by_rank("models of other starts", held_bytes);
   if (of_method.reads_chunks) {
     const TensorSizes sizes = measure_tensor(TensorChunks::of(given));
-    needs.caller_bytes += sizes.largest_buffer() + sizes.largest_scratch();
+    needs.caller.take("chunks that are read", sizes.largest_buffer() + sizes.largest_scratch());
   }
-  for (const std::uint64_t bytes : tensor.label_bytes) needs.caller_bytes += bytes;
+  for (const std::uint64_t bytes : tensor.label_bytes) needs.caller.take("labels", bytes);
   if (options.initial != nullptr) {
     for (const std::vector<double>& factor : options.initial->factors) {
-      needs.caller_bytes += factor.size() * sizeof(double);
+      needs.caller.take_by_rank("the initial model", factor.size() * sizeof(double));
     }
-    needs.caller_bytes += memory_bytes(options.initial->labels);
+    needs.caller.take("labels", memory_bytes(options.initial->labels));
   }
   // With factors of f32, half of the model is already counted as beyond the backend.
   const std::uint64_t model_bytes = factor_numbers(tensor, options.rank) * sizeof(double);
   if (samples_start(options)) {
-    needs.caller_bytes += model_bytes;
+    needs.caller.take_by_rank("initial factors", model_bytes);
     Compute ample = options.compute;
     ample.trace.clear();
     ample.memory.host_bytes = ample_bytes;

@@ -140,8 +140,10 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   check_rank(rank);
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
   JobNeeds needs = needs_of(tensor, rank, compute.precision);
-  needs.caller_bytes += output_size * sizeof(double);
-  for (const MatrixView& factor : factors) needs.caller_bytes += factor.numbers().size_bytes();
+  needs.caller.take_by_rank("the product", output_size * sizeof(double));
+  for (const MatrixView& factor : factors) {
+    needs.caller.take_by_rank("the factors that are given", factor.numbers().size_bytes());
+  }
   needs.best_tier = Tier::streamed;
   needs.passes_by_mode = true;
   needs.may_slab = true;

@@ -29,7 +29,8 @@ JobNeeds evaluation_needs(const Tensor& tensor, std::span<const MatrixView> fact
   std::uint64_t factor_bytes = 0;
   for (const MatrixView& factor : factors) factor_bytes += factor.numbers().size_bytes();
   const auto columns = static_cast<std::uint64_t>(rank);
-  needs.caller_bytes += 2 * factor_bytes + (numbers_of_block(rank) + columns * columns) * sizeof(double);
+  needs.caller.take_by_rank("the factors that are given", 2 * factor_bytes);
+  needs.caller.take_by_rank("systems of R x R numbers", (numbers_of_block(rank) + columns * columns) * sizeof(double));
   needs.best_tier = Tier::streamed;
   needs.backend.all_outputs = true;
   return needs;

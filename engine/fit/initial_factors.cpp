@@ -151,8 +151,11 @@ JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::ui
   // Vectors of all modes are held, and of one twice.
   const std::uint64_t longest = std::ranges::max(tensor.shape()) * static_cast<std::uint64_t>(options.rank);
   const std::uint64_t vectors = factor_numbers(tensor.summary(), options.rank) + longest;
-  JobNeeds needs =
-      slab_needs(tensor, columns, options.compute.precision, held_bytes + largest + vectors * sizeof(double), stop);
+  Account caller;
+  caller.take_by_rank("models of other starts", held_bytes);
+  caller.take_by_rank("a sample of an unfolding", largest);
+  caller.take_by_rank("initial factors", vectors * sizeof(double));
+  JobNeeds needs = slab_needs(tensor, columns, options.compute.precision, caller, stop);
   needs.may_slab = true;
   needs.value_exponent = value_exponent_of(tensor.summary(), options.method);
   return needs;

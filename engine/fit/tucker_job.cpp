@@ -12,28 +12,32 @@ namespace blco {
 namespace {
 
 // What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
-std::uint64_t host_bytes(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
-                         TuckerMethod method, std::uint64_t slab) {
+Account host_memory(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                    TuckerMethod method, std::uint64_t slab) {
   const CoreShape shape(tensor.shape, ranks);
-  std::uint64_t numbers = 4 * shape.numbers();
+  Account memory;
+  memory.take_by_rank("the core", 4 * shape.numbers() * sizeof(double));
   std::uint64_t largest = 0;
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     const std::uint64_t length = tensor.shape[n];
-    numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
+    // As they are, and as they were after the last sweep.
+    memory.take_by_rank("matrices", 2 * length * shape.rank(n) * sizeof(double));
     // The output of a pass; Y, or its product with the core.
     const std::uint64_t width = method == TuckerMethod::hooi ? shape.choices(n) : shape.rank(n);
     const std::uint64_t widest = options.start == TuckerStart::nvecs ? std::max(width, slab) : width;
     largest = std::max(largest,
                        length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, widest));
   }
-  std::uint64_t bytes = numbers * sizeof(double) + largest;
+  memory.take_by_rank("the unfolding", largest);
   if (options.initial != nullptr) {
-    bytes += options.initial->core.size() * sizeof(double);
-    for (const std::vector<double>& factor : options.initial->factors) bytes += factor.size() * sizeof(double);
-    bytes += memory_bytes(options.initial->labels);
+    memory.take_by_rank("the initial model", options.initial->core.size() * sizeof(double));
+    for (const std::vector<double>& factor : options.initial->factors) {
+      memory.take_by_rank("the initial model", factor.size() * sizeof(double));
+    }
+    memory.take("labels", memory_bytes(options.initial->labels));
   }
-  for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
-  return bytes;
+  for (const std::uint64_t of_mode : tensor.label_bytes) memory.take("labels", of_mode);
+  return memory;
 }
 
 SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerMethod method,
@@ -43,8 +47,8 @@ SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::
   const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
   return SlabJob(
       tensor, options.compute, std::min(shape.most_choices(), most_choices), shape.rank(longest),
-      [&](std::uint64_t slab) { return host_bytes(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed,
-      columns, "lower " + option_name("ranks"));
+      [&](std::uint64_t slab) { return host_memory(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed,
+      columns, "lower " + option_name("ranks"), 1.0 / std::ranges::max(ranks));
 }
 
 bool has_room_to_sample(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks) {

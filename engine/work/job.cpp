@@ -4,7 +4,6 @@
 #include <blco/peers.hpp>
 #include <blco/version.hpp>
 #include <cstring>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -62,7 +61,7 @@ std::string advice_to_compact(const TensorSummary& tensor) {
   }
   if (length <= most * occurring) return "";
   return "a tensor ingested with " + option_name("IngestOptions.compact") + " (at most " + std::to_string(occurring) +
-         " of its " + std::to_string(length) + " indices have entries), ";
+         " of its " + std::to_string(length) + " indices have entries)";
 }
 
 }  // namespace
@@ -70,16 +69,20 @@ std::string advice_to_compact(const TensorSummary& tensor) {
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
   needs.backend.rank = rank;
+  needs.share_of_rank_1 = 1.0 / rank;
   needs.backend.precision = precision;
-  needs.smaller = advice_to_compact(tensor.summary()) + needs.smaller;
+  if (std::string advice = advice_to_compact(tensor.summary()); !advice.empty()) {
+    needs.smaller.push_back(std::move(advice));
+  }
   add_reordering_bytes(TensorChunks::of(tensor).info(), needs);
   return needs;
 }
 
 JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   JobNeeds needs = needs_of(tensor, order.columns, order.precision);
-  needs.caller_bytes =
-      messages_at_once * message_bytes(order.columns) + (2 + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
+  needs.caller = {};
+  needs.caller.take("messages between processes", messages_at_once * message_bytes(order.columns) +
+                                                      (2 + bitmaps_at_once) * TouchedRows::bytes(tensor.shape()));
   needs.model_bytes = 0;
   needs.backend.all_outputs = order.all_outputs;
   needs.backend.loss_passes = order.loss_passes;
@@ -118,15 +121,16 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     const std::uint64_t children = children_of(peers_->rank(), peers_->size()).size();
     const std::uint64_t a_message = message_bytes(needs.backend.rank);
     if (children > 0) {
-      needs_.caller_bytes +=
-          (messages_at_once + children) * a_message + (children + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
+      needs_.caller.take("messages between processes",
+                         (messages_at_once + children) * a_message +
+                             (children + bitmaps_at_once) * TouchedRows::bytes(tensor.shape()));
     }
     // The memory of other transports is theirs.
     const std::uint64_t ways = threads_ ? 2 * (threads_->size() - 1) : 0;
-    needs_.caller_bytes += ways * ServingThreads::messages_on_their_way * a_message;
+    needs_.caller.take("messages between devices", ways * ServingThreads::messages_on_their_way * a_message);
   }
-  needs_.caller_bytes += gpu_ && !slabs_ ? needs_.model_bytes : 0;
-  if (!needs_.of_thread) needs_.caller_bytes += TensorChunks::of(tensor).held_bytes();
+  if (gpu_ && !slabs_) needs_.caller.take_by_rank("the model", needs_.model_bytes);
+  if (!needs_.of_thread) needs_.caller.take("the tensor in memory", TensorChunks::of(tensor).held_bytes());
   choose_orders();
   if (threads_) {
     plan_devices();
@@ -189,7 +193,7 @@ const ChunkSource& Job::pass_chunks() const { return ordered_ ? static_cast<cons
 // Each device gets the memory that it cannot do without, and its share of the rest.
 void Job::plan_devices() {
   const std::uint64_t whole = needs_.budget_bytes;
-  needs_.smaller += ", fewer devices";
+  needs_.smaller.emplace_back("fewer devices");
   const auto plan_other = [&](std::size_t rank, std::uint64_t budget) {
     threads_->compute(rank).memory.host_bytes = budget;
     try {
@@ -200,15 +204,18 @@ void Job::plan_devices() {
   };
   needs_.budget_bytes = ample_bytes;
   const std::uint64_t least = std::exchange(needs_.least_bytes, 0);
-  std::vector<std::uint64_t> minimums = {make_plan(sizes_, needs_).minimum_bytes};
+  Account of_all = make_plan(sizes_, needs_).least;
+  std::vector<std::uint64_t> minimums = {of_all.bytes()};
   double shares = peers_->share(0);
   for (std::size_t rank = 1; rank < threads_->size(); ++rank) {
     minimums.push_back(plan_other(rank, ample_bytes).minimum_bytes);
+    of_all.take("the other devices", minimums.back());
     shares += peers_->share(static_cast<int>(rank));
   }
-  const std::uint64_t minimum = std::accumulate(minimums.begin(), minimums.end(), std::uint64_t{0});
+  const std::uint64_t minimum = of_all.bytes();
+  of_all.take("sampling before the fit", least - std::min(least, minimum));
   needs_.budget_bytes = whole;
-  check_budget(std::max(minimum, least), needs_);
+  check_budget(of_all, needs_);
   const auto budget_of = [&](std::size_t rank) {
     const double part = peers_->share(static_cast<int>(rank)) / shares;
     return minimums[rank] + static_cast<std::uint64_t>(static_cast<double>(whole - minimum) * part);
@@ -219,7 +226,8 @@ void Job::plan_devices() {
     others_.push_back(plan_other(rank, budget_of(rank)));
     plan_.planned_bytes += others_.back().planned_bytes;
   }
-  plan_.minimum_bytes = std::max(minimum, least);
+  plan_.least = of_all;
+  plan_.minimum_bytes = of_all.bytes();
   needs_.budget_bytes = whole;
 }
 

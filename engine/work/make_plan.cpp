@@ -105,7 +105,7 @@ std::uint64_t slot_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
 std::uint64_t host_bytes(const JobNeeds& needs, std::uint64_t private_bytes) {
   BackendConfig config = needs.backend;
   config.private_bytes = private_bytes;
-  return needs.kind->footprint(config, needs.threads).host_bytes;
+  return needs.kind->footprint(config, needs.threads).host.bytes();
 }
 
 // Of the outputs that are there at once.
@@ -125,11 +125,17 @@ std::uint64_t min_private_bytes(const JobNeeds& needs) {
 }
 
 // Host memory that every plan needs.
-std::uint64_t fixed_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
+Account least_memory(const TensorSizes& tensor, const JobNeeds& needs, const Plan& plan) {
   const auto rank = static_cast<std::uint64_t>(needs.backend.rank);
-  const std::uint64_t backend = host_bytes(needs, has_link(needs) ? 0 : min_private_bytes(needs));
-  return overhead_bytes + tensor.table_bytes + needs.caller_bytes + backend +
-         solver_matrices * rank * rank * sizeof(double);
+  BackendConfig config = needs.backend;
+  config.private_bytes = has_link(needs) ? 0 : min_private_bytes(needs);
+  Account memory = needs.kind->footprint(config, needs.threads).host;
+  memory.take("the library", overhead_bytes);
+  memory.take("the table of chunks", tensor.table_bytes);
+  memory.take(needs.caller);
+  memory.take_by_rank("systems of R x R numbers", solver_matrices * rank * rank * sizeof(double));
+  memory.take("chunks that are read", min_slots * plan.slot_bytes + plan.scratch_bytes);
+  return memory;
 }
 
 std::uint64_t natural_nnz(const TensorSizes& tensor) {
@@ -156,7 +162,7 @@ std::uint64_t choose_private_bytes(const TensorSizes& tensor, const JobNeeds& ne
 std::uint64_t previous_factor_bytes(const JobNeeds& needs) {
   BackendConfig config = needs.backend;
   config.keep_previous = true;
-  return needs.kind->footprint(config, needs.threads).host_bytes - host_bytes(needs, 0);
+  return needs.kind->footprint(config, needs.threads).host.bytes() - host_bytes(needs, 0);
 }
 
 // Host memory of the ring beyond its minimum.
@@ -188,18 +194,58 @@ std::uint64_t device_bytes(const JobNeeds& needs, const Plan& plan) {
   return needs.kind->footprint(backend_config(needs, plan), needs.threads).device_bytes;
 }
 
+// Terms of at least 0.1 MiB, by falling size, and the rest as one.
+std::string in_words(const Account& account) {
+  constexpr std::uint64_t least = (std::uint64_t{1} << 20) / 10;
+  std::vector<MemoryTerm> terms = account.terms();
+  std::ranges::stable_sort(terms, std::greater(), &MemoryTerm::bytes);
+  std::string words;
+  std::uint64_t rest = 0;
+  for (const MemoryTerm& term : terms) {
+    if (term.bytes < least) {
+      rest += term.bytes;
+    } else {
+      words += (words.empty() ? "" : ", ") + format_bytes(term.bytes) + " for " + std::string(term.name);
+    }
+  }
+  if (rest > 0) words += (words.empty() ? "" : ", ") + format_bytes(rest) + " for the rest";
+  return words;
+}
+
+// "a", "a or b", "a, b, or c".
+std::string listed(const std::vector<std::string>& choices) {
+  std::string words = choices.front();
+  for (std::size_t i = 1; i < choices.size(); ++i) {
+    const bool is_last = i + 1 == choices.size();
+    words += (choices.size() > 2 ? ", " : " ") + std::string(is_last ? "or " : "") + choices[i];
+  }
+  return words;
+}
+
+// What a job takes of which the terms by rank take no more than this share.
+double bytes_at(const Account& least, double share) {
+  double bytes = 0;
+  for (const MemoryTerm& term : least.terms()) bytes += static_cast<double>(term.bytes) * (term.by_rank ? share : 1);
+  return bytes;
+}
+
 // Plans device memory: slots, copies of the output and resident chunks.
 void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   const int slots = plan.slots;
   plan.slots = min_slots;
   plan.device_minimum_bytes = least_device_bytes(tensor, needs);
   if (needs.device_budget_bytes < plan.device_minimum_bytes) {
-    const std::string smaller = needs.kind->slabs() == 1 ? needs.smaller + ", " : "";  // the device has one column
-    throw Error(ErrorKind::out_of_memory,
-                "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
-                    " of device memory, but the " + "budget is " + format_bytes(needs.device_budget_bytes) +
-                    "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) + ", " +
-                    smaller + option_name("precision", "f32") + ", or " + option_name("devices", "cpu"));
+    std::vector<std::string> advice = {option_name("device_bytes", as_budget(plan.device_minimum_bytes))};
+    if (needs.kind->slabs() == 1) {  // else the device has one column
+      advice.insert(advice.end(), needs.smaller.begin(), needs.smaller.end());
+      advice.push_back(needs.lower_rank);
+    }
+    if (needs.backend.precision != Precision::f32) advice.push_back(option_name("precision", "f32"));
+    advice.push_back(option_name("devices", "cpu"));
+    throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
+                                              " of device memory, but the budget is " +
+                                              format_bytes(needs.device_budget_bytes) + "; give at least " +
+                                              listed(advice));
   }
   std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
   // At most half of the rest: their rows would cross the link more often than those of a chunk.
@@ -244,12 +290,19 @@ void count_moved_bytes(const TensorSizes& tensor, const JobNeeds& needs, Plan& p
 
 }  // namespace
 
-void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs) {
-  if (needs.budget_bytes >= minimum_bytes) return;
-  throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(minimum_bytes) +
-                                            " of host memory, but the budget is " + format_bytes(needs.budget_bytes) +
-                                            "; give at least " + option_name("host_bytes", as_budget(minimum_bytes)) +
-                                            ", " + needs.smaller + ", or " + option_name("precision", "f32"));
+void check_budget(const Account& least, const JobNeeds& needs) {
+  const std::uint64_t bytes = least.bytes();
+  if (needs.budget_bytes >= bytes) return;
+  std::vector<std::string> advice = {option_name("host_bytes", as_budget(bytes))};
+  const auto budget = static_cast<double>(needs.budget_bytes);
+  if (bytes_at(least, 0) <= budget) {  // else no other option leaves room
+    advice.insert(advice.end(), needs.smaller.begin(), needs.smaller.end());
+    if (bytes_at(least, needs.share_of_rank_1) <= budget) advice.push_back(needs.lower_rank);
+    if (needs.backend.precision != Precision::f32) advice.push_back(option_name("precision", "f32"));
+  }
+  throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(bytes) + " of host memory (" +
+                                            in_words(least) + "), but the budget is " +
+                                            format_bytes(needs.budget_bytes) + "; give at least " + listed(advice));
 }
 
 std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
@@ -265,9 +318,11 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   plan.value_exponent = needs.value_exponent;
   plan.slot_bytes = slot_bytes(tensor, needs);
   plan.scratch_bytes = tensor.largest_scratch();
-  const std::uint64_t taken = fixed_bytes(tensor, needs) + min_slots * plan.slot_bytes + plan.scratch_bytes;
-  plan.minimum_bytes = std::max(taken, needs.least_bytes);
-  check_budget(plan.minimum_bytes, needs);
+  plan.least = least_memory(tensor, needs, plan);
+  const std::uint64_t taken = plan.least.bytes();
+  plan.least.take("sampling before the fit", needs.least_bytes - std::min(needs.least_bytes, taken));
+  plan.minimum_bytes = plan.least.bytes();
+  check_budget(plan.least, needs);
 
   std::uint64_t room = needs.budget_bytes - taken;
   plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
@@ -282,7 +337,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   } else {
     deepen_ring(needs, room, plan);
     plan_device(tensor, needs, plan);
-    room += host_bytes(needs, 0) - needs.kind->footprint(backend_config(needs, plan), needs.threads).host_bytes;
+    room += host_bytes(needs, 0) - needs.kind->footprint(backend_config(needs, plan), needs.threads).host.bytes();
     plan.direct_bytes = direct_room_bytes;
     if (more_ring_bytes(plan) > room / 8) plan.direct_bytes = 0;
     room -= more_ring_bytes(plan);

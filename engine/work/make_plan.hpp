@@ -8,6 +8,7 @@
 
 #include "engine/stream/stream_plan.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
+#include "kernels/account.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/device_kind.hpp"
 
@@ -24,17 +25,20 @@ struct TierShares {
 struct JobNeeds {
   BackendConfig backend;                  // the plan sets the sizes of its memory
   std::vector<ChunkRange> of_modes = {};  // as in StreamPlan
-  std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
-  std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
-  std::uint64_t least_bytes = 0;   // the smallest budget of a job that the caller runs before this one
-  std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
-  std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
-  bool of_thread = false;                // of a worker in the process of rank 0, whose job counts a tensor in memory
-  bool draws = false;                    // takes chunks of other workers of the process, and so needs all rows
-  bool passes_by_mode = false;           // each fills the output of one mode, or none
-  bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
-  bool want_previous = false;  // keep the factors before each update, if there is room
-  int value_exponent = 0;      // the passes see values divided by 2 to the power of this
+  Account caller = {};            // its inputs, its own work, and what of its results exceeds what is freed before
+  std::uint64_t model_bytes = 0;  // further results, whose space a host backend frees first
+  std::uint64_t least_bytes = 0;  // the smallest budget of a job that the caller runs before this one
+  std::uint64_t slot_bytes = 0;   // least size of a slot on a device, for chunks of another tensor
+  // What takes less memory, in the message that there is too little; the rank, where one of 1 would have room.
+  std::vector<std::string> smaller = {};
+  std::string lower_rank = "a lower rank";
+  double share_of_rank_1 = 1;   // what it takes of the terms by rank
+  bool of_thread = false;       // of a worker in the process of rank 0, whose job counts a tensor in memory
+  bool draws = false;           // takes chunks of other workers of the process, and so needs all rows
+  bool passes_by_mode = false;  // each fills the output of one mode, or none
+  bool may_slab = false;        // of factors that exceed a device's memory, a slab of columns is there at a time
+  bool want_previous = false;   // keep the factors before each update, if there is room
+  int value_exponent = 0;       // the passes see values divided by 2 to the power of this
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   TierShares shares = {};
@@ -58,6 +62,7 @@ struct Plan : StreamPlan {
   bool keep_previous = false;        // keep the factors before each update
   std::uint64_t planned_bytes = 0;   // all host memory of the job
   std::uint64_t minimum_bytes = 0;   // the smallest budget that suffices
+  Account least;                     // what that is for
 
   // Zero without a device.
   std::uint64_t resident_bytes = 0;  // device memory of the chunks that stay there
@@ -73,8 +78,8 @@ struct Plan : StreamPlan {
 // Bytes of device memory without which the job cannot be.
 std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& needs);
 
-// Throws Error{out_of_memory} naming the minimum if the budget of host memory is below it.
-void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs);
+// Throws Error{out_of_memory} if the budget of host memory is below the sum of `least`, and says what that is for.
+void check_budget(const Account& least, const JobNeeds& needs);
 
 // Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes, in order, to: what the job
 // cannot do without; private outputs (at most a quarter of the rest; as much as is useful if most of the tensor is

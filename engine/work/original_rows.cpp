@@ -13,7 +13,7 @@ void add_reordering_bytes(const ContainerInfo& tensor, JobNeeds& needs) {
   for (const ReorderedMode& reordered : tensor.reordered) {
     longest = std::max(longest, tensor.shape[static_cast<std::size_t>(reordered.mode)]);
   }
-  needs.caller_bytes += 2 * longest * sizeof(std::uint32_t);
+  needs.caller.take("the order of a reordered mode", 2 * longest * sizeof(std::uint32_t));
   needs.model_bytes =
       std::max(needs.model_bytes, longest * static_cast<std::uint64_t>(needs.backend.rank) * sizeof(double));
 }

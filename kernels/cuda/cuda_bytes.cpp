@@ -35,10 +35,13 @@ class GpuKind final : public DeviceKind {
   Footprint footprint(const BackendConfig& config, int) const override {
     const std::uint64_t matrices = static_cast<std::uint64_t>(config.layout.order()) + 2;
     const auto rank = static_cast<std::uint64_t>(config.rank);
-    std::uint64_t numbers = matrices * rank * rank;
-    for (std::size_t v = config.device_vectors; v < config.vectors.size(); ++v)
-      numbers += config.vectors[v].rows * rank;
-    return {staging_bytes + numbers * sizeof(double), cuda_backend_bytes(config, limits_)};
+    Account host;
+    host.take("blocks of rows on their way", staging_bytes);
+    host.take_by_rank("systems of R x R numbers", matrices * rank * rank * sizeof(double));
+    for (std::size_t v = config.device_vectors; v < config.vectors.size(); ++v) {
+      host.take_by_rank(config.vectors[v].name, config.vectors[v].rows * rank * sizeof(double));
+    }
+    return {host, cuda_backend_bytes(config, limits_)};
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int) const override {
     return cuda_backend_useful_private_bytes(config, limits_);

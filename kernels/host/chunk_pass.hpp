@@ -58,10 +58,17 @@ class ChunkPass {
   }
 
   // Memory of outputs, private copies and scratch; the largest config.private_bytes of use.
+  static std::uint64_t output_bytes(const BackendConfig& config) {
+    std::uint64_t bytes = 0;
+    for (const std::uint64_t numbers : output_numbers(config)) bytes += PassOutput<Sum>::bytes(numbers);
+    return bytes;
+  }
+
   static std::uint64_t bytes(const BackendConfig& config, int threads) {
-    std::uint64_t bytes = static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
+    std::uint64_t bytes =
+        output_bytes(config) + static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
     for (const std::uint64_t numbers : output_numbers(config)) {
-      bytes += PassOutput<Sum>::bytes(numbers) + mapped_bytes(private_share(config, numbers, threads));
+      bytes += mapped_bytes(private_share(config, numbers, threads));
     }
     if (!config.columns.empty()) bytes += static_cast<std::uint64_t>(threads) * product_bytes(config);
     if (!needs_exchange(config, threads)) return bytes;

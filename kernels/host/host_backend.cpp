@@ -15,8 +15,8 @@ class HostKind final : public DeviceKind {
   const DeviceLimits* gpu() const override { return nullptr; }
   Footprint footprint(const BackendConfig& config, int threads) const override {
     check_backend_config(config, "CPU");
-    return {.host_bytes = with_precision(config.precision, [&]<class Sum, class Factor>() {
-              return HostBackend<Sum, Factor>::bytes(config, threads);
+    return {.host = with_precision(config.precision, [&]<class Sum, class Factor>() {
+              return HostBackend<Sum, Factor>::memory(config, threads);
             })};
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {

@@ -17,6 +17,7 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/executor.hpp"
+#include "kernels/account.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/backend_checks.hpp"
@@ -122,22 +123,32 @@ class HostBackend : public Backend {
 
   // Memory of factors, outputs, Grams, scratch per thread, weights of loss passes if config says that there are any,
   // and config.private_bytes; without config.arranged_bytes.
-  static std::uint64_t bytes(const BackendConfig& config, int threads) {
+  static Account memory(const BackendConfig& config, int threads) {
     const std::uint64_t longest = std::ranges::max(config.layout.shape());
     const auto rank = static_cast<std::uint64_t>(config.rank);
     // Objects, layout tables, and bookkeeping of resident chunks.
     constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
-    std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
-                          SortedPass<Sum, Factor>::bytes(config, threads) +
-                          DenseKernels<Sum, Factor>::bytes(config.rank, longest, config.dual_modes != 0, threads);
+    Account memory;
+    const std::uint64_t outputs = ChunkPass<Sum, Factor>::output_bytes(config);
+    memory.take("the library", small_bytes);
+    memory.take_by_rank("the output of a pass", outputs);
+    memory.take("work of the threads", ChunkPass<Sum, Factor>::bytes(config, threads) - outputs +
+                                           SortedPass<Sum, Factor>::bytes(config, threads));
+    memory.take_by_rank("row updates",
+                        DenseKernels<Sum, Factor>::bytes(config.rank, longest, config.dual_modes != 0, threads));
     for (int mode = 0; mode < config.layout.order(); ++mode) {
       const std::uint64_t length = config.layout.mode(mode).length;
-      std::uint64_t matrices = Matrix::bytes(length, config.columns_of(mode));
-      if (has_mode(config.dual_modes, mode)) matrices += Dual::bytes(length, config.rank);
-      bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
+      const std::uint64_t copies = config.keep_previous ? 2 : 1;
+      memory.take_by_rank("factors", copies * Matrix::bytes(length, config.columns_of(mode)));
+      if (has_mode(config.dual_modes, mode)) {
+        memory.take_by_rank("duals of the constraints", copies * Dual::bytes(length, config.rank));
+      }
+      memory.take_by_rank("systems of R x R numbers", rank * rank * sizeof(double));
     }
-    for (const VectorShape& vector : config.vectors) bytes += vector.rows * rank * sizeof(double);
-    return bytes;
+    for (const VectorShape& vector : config.vectors) {
+      memory.take_by_rank(vector.name, vector.rows * rank * sizeof(double));
+    }
+    return memory;
   }
 
   std::string name() const override { return "host"; }

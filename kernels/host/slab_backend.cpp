@@ -156,8 +156,8 @@ class SlabKind final : public DeviceKind {
   int slabs() const override { return (rank_ + columns_ - 1) / columns_; }
   Footprint footprint(const BackendConfig& config, int threads) const override {
     Footprint footprint = device_->footprint(slab_config(config, columns_), threads);
-    footprint.host_bytes += host_kind().footprint(host_config(config), threads).host_bytes;
-    footprint.host_bytes += 2 * block_numbers * sizeof(double);
+    footprint.host.take(host_kind().footprint(host_config(config), threads).host);
+    footprint.host.take("blocks of rows on their way", 2 * block_numbers * sizeof(double));
     return footprint;
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {

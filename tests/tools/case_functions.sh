@@ -28,7 +28,7 @@ write_small_tensor() {
 
 # Sizes and counts of bits follow the libraries' versions; the cases that print them are about other things.
 hide_sizes() {
-  sed -E 's/[0-9.]+ ([KMG]i)?B\b/SIZE/g; s/[0-9]+\.[0-9]{2} (bits|cached)/BITS \1/g'
+  sed -E 's/ host memory \([^)]*\)/ host memory (TERMS)/; s/[0-9.]+ ([KMG]i)?B\b/SIZE/g; s/[0-9]+\.[0-9]{2} (bits|cached)/BITS \1/g'
 }
 
 # Four digits of a fit are the same on every CPU.

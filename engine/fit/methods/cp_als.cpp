@@ -126,10 +126,11 @@ MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options)
   needs.state_matrices = needs.dual_modes != 0 ? 1 : 0;
   // Two blocks of rows, for the objective of the initial model.
   if (needs.dual_modes != 0 && options.initial != nullptr) {
-    needs.host_bytes = 2 * numbers_of_block(options.rank) * sizeof(double);
+    needs.host.take("blocks of rows", 2 * numbers_of_block(options.rank) * sizeof(double));
   }
   if (const int carrier = carrier_of(tensor, constraints); carrier >= 0) {
-    needs.vectors.push_back({.rows = tensor.shape[static_cast<std::size_t>(carrier)]});
+    needs.vectors.push_back(
+        {.rows = tensor.shape[static_cast<std::size_t>(carrier)], .name = "columns without their weights"});
   }
   return needs;
 }

@@ -263,23 +263,23 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   MethodNeeds needs{.stops_after_pass = true, .reads_chunks = true};
   std::uint64_t rows = 0;
   for (const std::uint64_t length : tensor.shape) rows += length;
-  needs.host_bytes = EntryMeans::memory_bytes(rows, !tensor.reordered_modes.empty()) +
-                     2 * numbers_of_block(options.rank) * sizeof(double);
+  needs.host.take("means of rows", EntryMeans::memory_bytes(rows, !tensor.reordered_modes.empty()));
+  needs.host.take("blocks of rows", 2 * numbers_of_block(options.rank) * sizeof(double));
   // One at the end for the error.
   needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
-  needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape)});
+  needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape), .name = "directions of conjugate gradients"});
   if (completion.validation == nullptr) {
     if (options.ridge == automatic_ridge && tensor.nnz >= HeldBack::least_entries) {
-      needs.host_bytes += HeldBack::bytes(tensor);
+      needs.host.take("entries held back", HeldBack::bytes(tensor));
       needs.slot_bytes = PackedCells::least_slot_bytes(TensorLayout(tensor.shape));
     }
     return needs;
   }
-  needs.vectors.push_back(vector_of_all_modes(tensor));
+  needs.vectors.push_back(vector_of_all_modes(tensor, "the best model"));
   const ChunkSource& entries = TensorChunks::of(*completion.validation);
   const StreamPlan plan = WorkerGroup::plan_for(entries);
-  needs.host_bytes += static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
-                      measure_tensor(entries).table_bytes + entries.held_bytes();
+  needs.host.take("held-out entries", static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
+                                          measure_tensor(entries).table_bytes + entries.held_bytes());
   needs.slot_bytes = plan.slot_bytes;
   needs.state_matrices = 1;
   return needs;

@@ -34,8 +34,8 @@ std::vector<double> product_of_grams(Steps& steps, int order, int rank, int left
   return product;
 }
 
-VectorShape vector_of_all_modes(const TensorSummary& tensor) {
-  return {.rows = sum_of(tensor.shape), .has_all_modes = true};
+VectorShape vector_of_all_modes(const TensorSummary& tensor, std::string_view name) {
+  return {.rows = sum_of(tensor.shape), .has_all_modes = true, .name = name};
 }
 
 void copy_all_to_vector(Rows& factors, int order, int vector) {

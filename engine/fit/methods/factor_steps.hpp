@@ -4,6 +4,7 @@
 #include <blco/tensor.hpp>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/rows.hpp"
@@ -15,7 +16,7 @@ namespace blco {
 std::vector<double> product_of_grams(Steps& steps, int order, int rank, int left_out = -1);
 
 // One vector of a backend's that has all modes.
-VectorShape vector_of_all_modes(const TensorSummary& tensor);
+VectorShape vector_of_all_modes(const TensorSummary& tensor, std::string_view name);
 void copy_all_to_vector(Rows& factors, int order, int vector);
 void copy_all_from_vector(Rows& factors, int order, int vector);
 

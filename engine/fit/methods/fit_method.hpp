@@ -17,6 +17,7 @@
 #include "engine/fit/methods/constant_model.hpp"
 #include "engine/model/resumed_state.hpp"
 #include "engine/work/worker_group.hpp"
+#include "kernels/account.hpp"
 
 namespace blco {
 
@@ -46,7 +47,7 @@ struct MethodNeeds {
   std::vector<VectorShape> vectors = {};  // that the backend keeps; those used most often come first
   bool undoes_steps = false;              // by the factors kept from before
   bool stops_after_pass = false;          // ends a step early by itself
-  std::uint64_t host_bytes = 0;           // of the method itself
+  Account host = {};                      // of the method itself
   bool reads_chunks = false;              // by itself, one after the other
   std::uint64_t slot_bytes = 0;           // of the largest chunk of its passes over others than those of the tensor
   std::uint64_t state_matrices = 0;       // that a checkpoint keeps, each as large as all factors

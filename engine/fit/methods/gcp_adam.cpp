@@ -153,11 +153,12 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   needs.reads_chunks = true;
   needs.state_matrices = 2;
   needs.slot_bytes = PackedCells::least_slot_bytes(TensorLayout(tensor.shape));
-  needs.vectors.assign(vector_count, vector_of_all_modes(tensor));
+  needs.vectors.assign(vector_count, vector_of_all_modes(tensor, "moments, and copies of before the sweep"));
   const TensorLayout layout(tensor.shape);
-  needs.host_bytes = PackedCells::bytes(layout, samples_of_step(tensor, options)) +
-                     PackedCells::bytes(layout, samples_of_objective(tensor, options)) +
-                     (factor_numbers(tensor, 1) + numbers_of_block(options.rank)) * sizeof(double);
+  needs.host.take("sampled cells", PackedCells::bytes(layout, samples_of_step(tensor, options)) +
+                                       PackedCells::bytes(layout, samples_of_objective(tensor, options)));
+  needs.host.take("entries of each row", factor_numbers(tensor, 1) * sizeof(double));
+  needs.host.take("blocks of rows", numbers_of_block(options.rank) * sizeof(double));
   return needs;
 }
 

@@ -114,12 +114,13 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   const auto rank = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);
   const std::uint64_t scales = needs_apr(tensor, options) ? numbers : 0;
-  // Beside these a block of the objective.
-  needs.host_bytes = LbfgsB::bytes(numbers) + (scales + numbers_of_block(options.rank) + rank * rank) * sizeof(double);
+  needs.host.take_by_rank("vectors of L-BFGS", LbfgsB::bytes(numbers) + scales * sizeof(double));
+  needs.host.take("blocks of rows", numbers_of_block(options.rank) * sizeof(double));
+  needs.host.take_by_rank("systems of R x R numbers", rank * rank * sizeof(double));
   if (visits_zeros(tensor, options)) {
     const TensorLayout layout(tensor.shape);
     needs.slot_bytes = PackedCells::least_slot_bytes(layout);
-    needs.host_bytes += PackedCells::bytes(layout, static_cast<std::uint64_t>(count_cells(tensor)));
+    needs.host.take("all cells", PackedCells::bytes(layout, static_cast<std::uint64_t>(count_cells(tensor))));
   }
   return needs;
 }

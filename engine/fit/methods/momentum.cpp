@@ -43,7 +43,7 @@ Momentum::Momentum(const FitContext& context, std::unique_ptr<FitMethod> method,
       previous_weights_(static_cast<std::size_t>(context.options.rank)) {}
 
 void Momentum::add_needs(const TensorSummary& tensor, MethodNeeds& needs) {
-  needs.vectors.push_back(vector_of_all_modes(tensor));
+  needs.vectors.push_back(vector_of_all_modes(tensor, "momentum"));
   needs.state_matrices += 1;
 }
 

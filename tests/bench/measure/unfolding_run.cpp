@@ -58,14 +58,16 @@ class UnfoldingRun final : public FormatRun {
     const auto longest = static_cast<std::size_t>(std::ranges::max_element(shape) - shape.begin());
     std::uint64_t most = 0;
     for (std::size_t n = 0; n < setup_->order(); ++n) most = std::max(most, choices_.count(n));
-    const auto caller_bytes = [&](std::uint64_t slab) {
+    const auto caller = [&](std::uint64_t slab) {
       std::uint64_t numbers = 0;
       for (std::size_t n = 0; n < setup_->order(); ++n)
         numbers = std::max(numbers, shape[n] * (choices_.count(n) + slab));
-      return numbers * sizeof(double);
+      Account memory;
+      memory.take("the unfolding", numbers * sizeof(double));
+      return memory;
     };
     return SlabJob(*setup_->tensor, setup_->options.compute, most, static_cast<std::uint64_t>(setup_->columns[longest]),
-                   caller_bytes, {}, false, in_slabs ? std::vector<int>() : setup_->columns);
+                   caller, {}, false, in_slabs ? std::vector<int>() : setup_->columns);
   }
 
   // Chunks are arranged after some passes.

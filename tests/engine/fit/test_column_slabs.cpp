@@ -48,8 +48,9 @@ MemoryTensor tensor_of(const Cells& cells) {
 struct UnfoldedSlabs {
   UnfoldedSlabs(const Tensor& tensor, const StopPoll& stop, const ProgressCallback& progress)
       : meter(progress, 0, std::chrono::milliseconds(0)),
-        job(tensor, {.devices = {"cpu"}, .threads = 1}, slab_choices, 1, [](std::uint64_t) { return 0; }, stop, false,
-            columns),
+        job(
+            tensor, {.devices = {"cpu"}, .threads = 1}, slab_choices, 1, [](std::uint64_t) { return Account(); }, stop,
+            false, columns),
         slabs(tensor, matrices, columns, *job.job, job.slab, meter) {
     for (std::vector<double>& matrix : matrices) {
       for (std::size_t i = 0; i < slab_length; ++i) matrix[i * slab_length + i] = 1;
@@ -58,7 +59,7 @@ struct UnfoldedSlabs {
   }
 
   std::vector<int> columns = std::vector<int>(slab_order, slab_length);
-  ColumnSlabs::Matrices matrices{slab_order, std::vector<double>(slab_length * slab_length)};
+  ColumnSlabs::Matrices matrices{slab_order, std::vector<double>(slab_length* slab_length)};
   ProgressMeter meter;
   SlabJob job;
   ColumnSlabs slabs;
@@ -90,7 +91,8 @@ TEST(ColumnSlabs, PollWithinAChunkAndForEachBlock) {
   std::atomic<std::uint64_t> polls = 0;
   std::uint64_t reports = 0;
   const ProgressCallback count = [&](const Progress&) { return ++reports > 0; };
-  UnfoldedSlabs of(tensor, [&] { return ++polls == 0; }, count);
+  UnfoldedSlabs of(
+      tensor, [&] { return ++polls == 0; }, count);
 
   of.slabs.unfold(0);
 
@@ -101,7 +103,8 @@ TEST(ColumnSlabs, PollWithinAChunkAndForEachBlock) {
 TEST(ColumnSlabs, EndAtAStopWithinAChunk) {
   const MemoryTensor tensor = tensor_of(random_cells());
   const ProgressCallback none;
-  UnfoldedSlabs of(tensor, [] { return true; }, none);
+  UnfoldedSlabs of(
+      tensor, [] { return true; }, none);
 
   try {
     of.slabs.unfold(0);

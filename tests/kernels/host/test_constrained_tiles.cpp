@@ -94,17 +94,17 @@ TEST(HostBackendConstraints, SaysWhatAnUpdateLacks) {
 
 TEST(HostBackendConstraints, CountsDualsAlsoThoseBeforeAnUpdate) {
   BackendConfig config{.layout = TensorLayout(std::vector<std::uint64_t>{100'000, 200'000}), .rank = 13};
-  const std::uint64_t without = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t without = host_kind().footprint(config, 2).host.bytes();
   config.keep_previous = true;
-  const std::uint64_t with_previous = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t with_previous = host_kind().footprint(config, 2).host.bytes();
   config.dual_modes = mode_bit(1);
-  const std::uint64_t with_both = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t with_both = host_kind().footprint(config, 2).host.bytes();
   config.keep_previous = false;
-  const std::uint64_t with_duals = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t with_duals = host_kind().footprint(config, 2).host.bytes();
   config.precision = Precision::mixed;
-  const std::uint64_t mixed_duals = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t mixed_duals = host_kind().footprint(config, 2).host.bytes();
   config.dual_modes = 0;
-  const std::uint64_t mixed = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t mixed = host_kind().footprint(config, 2).host.bytes();
 
   // Two threads hold two more tiles of 32 rows each.
   constexpr std::uint64_t dual = 200'000U * 16 * 8;

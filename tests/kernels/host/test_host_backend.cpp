@@ -74,11 +74,11 @@ TEST(HostBackend, CountsPrivateCopiesOfTheLongestMode) {
 TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   BackendConfig config = config_of({100'000, 200'000}, 13);
   const std::uint64_t matrices = (100'000 + 2 * 200'000) * 16 * 8;
-  const std::uint64_t without = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t without = host_kind().footprint(config, 2).host.bytes();
   config.private_bytes = 5'000'000;
-  const std::uint64_t with = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t with = host_kind().footprint(config, 2).host.bytes();
   config.private_bytes = std::uint64_t{1} << 40;
-  const std::uint64_t with_all = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t with_all = host_kind().footprint(config, 2).host.bytes();
 
   EXPECT_GE(without, matrices);
   EXPECT_LE(without, matrices + (std::uint64_t{8} << 20));
@@ -119,7 +119,7 @@ TEST(HostBackend, TakesWhatItCounts) {
   for (const BackendConfig& config : configs) {
     for (const int threads : {1, 2, 3}) {
       ThreadExecutor executor(threads);
-      const std::uint64_t counted = host_kind().footprint(config, threads).host_bytes;
+      const std::uint64_t counted = host_kind().footprint(config, threads).host.bytes();
 
       const std::uint64_t before = address_bytes();
       const auto backend = host_kind().make(config, executor);
@@ -139,8 +139,9 @@ TEST(HostBackend, TakesWhatItCounts) {
 TEST(HostBackend, CountsMixedFactorsAtHalfOfDoubleAndTheOutputWhole) {
   const std::uint64_t factors = (100'000 + 200'000) * 24 * 8;
 
-  const std::uint64_t wide = host_kind().footprint(config_of({100'000, 200'000}, 17), 2).host_bytes;
-  const std::uint64_t mixed = host_kind().footprint(config_of({100'000, 200'000}, 17, Precision::mixed), 2).host_bytes;
+  const std::uint64_t wide = host_kind().footprint(config_of({100'000, 200'000}, 17), 2).host.bytes();
+  const std::uint64_t mixed =
+      host_kind().footprint(config_of({100'000, 200'000}, 17, Precision::mixed), 2).host.bytes();
 
   EXPECT_NEAR(static_cast<double>(wide - mixed), static_cast<double>(factors / 2), 2 * 4096);
 }

@@ -305,13 +305,13 @@ TEST(SortedPass, ServesTheOutputOfItsModeAlone) {
 TEST(SortedPass, NeedsNoCopiesOfTheOutput) {
   const std::vector<std::uint64_t> shape{2000, 3000, 4000};
   BackendConfig config{.layout = TensorLayout(shape), .rank = 16};
-  const std::uint64_t natural = host_kind().footprint(config, 2).host_bytes;
+  const std::uint64_t natural = host_kind().footprint(config, 2).host.bytes();
   for (int mode = 0; mode < 3; ++mode) config.orders.push_back(bit_modes_of(shape, mode));
 
   config.natural_chunks = false;
 
   EXPECT_EQ(host_kind().useful_private_bytes(config, 2), 0U);
-  EXPECT_LT(host_kind().footprint(config, 2).host_bytes, natural);
+  EXPECT_LT(host_kind().footprint(config, 2).host.bytes(), natural);
 }
 
 }  // namespace

@@ -34,6 +34,6 @@ print(sorted(report), sorted(report["columns"][0]), report["nonzeros"])
 assert report["vectors"] in ("portable", "avx2")
 assert all(column["seconds"] > 0 for column in report["columns"])'
 run blco-bench tensor.blco --rank 8 --repeats 0
-run blco-bench tensor.blco --rank 8 --memory 1K 2>&1 | sed -E 's/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
+run blco-bench tensor.blco --rank 8 --memory 1K 2>&1 | sed -E 's/ memory \([^)]*\)/ memory (TERMS)/; s/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
 run blco-bench tensor.tns --rank 8
 list_folder

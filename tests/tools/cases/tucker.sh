@@ -12,7 +12,7 @@ run blco-tucker given.blco --error 0.5 --checkpoint none.ckpt -o none.h5
 run blco-tucker given.blco --ranks 61,2,2 -o none.h5
 run blco-tucker given.blco -o none.h5
 run blco-tucker given.blco --ranks 2,x -o none.h5
-run blco-tucker given.blco --ranks 2 --memory 1K -o none.h5
+run blco-tucker given.blco --ranks 2 --memory 1K --threads 1 -o none.h5
 run blco-cpd given.blco --rank 2 --init model.h5 -o none.h5
 run blco-export model.h5 -o tables --quiet
 ls tables

@@ -1,0 +1,44 @@
+// What memory goes to: bytes with names, so that a plan can tell why it takes what it takes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace blco {
+
+struct MemoryTerm {
+  std::string_view name;  // in words, such as "factors"; a literal
+  std::uint64_t bytes = 0;
+  bool by_rank = false;  // in proportion to the rank, or more
+};
+
+class Account {
+ public:
+  // Adds to the term of that name. `name` must outlive this: a literal.
+  void take(std::string_view name, std::uint64_t bytes) { add({name, bytes, false}); }
+  void take_by_rank(std::string_view name, std::uint64_t bytes) { add({name, bytes, true}); }
+  void take(const Account& other) {
+    for (const MemoryTerm& term : other.terms_) add(term);
+  }
+
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const MemoryTerm& term : terms_) sum += term.bytes;
+    return sum;
+  }
+  const std::vector<MemoryTerm>& terms() const { return terms_; }
+
+ private:
+  void add(const MemoryTerm& term) {
+    if (term.bytes == 0) return;
+    const auto same = std::ranges::find(terms_, term.name, &MemoryTerm::name);
+    if (same == terms_.end()) return terms_.push_back(term);
+    same->bytes += term.bytes;
+  }
+
+  std::vector<MemoryTerm> terms_;
+};
+
+}  // namespace blco
