@@ -14,9 +14,9 @@ namespace blco {
 //   options.shape must be the numbers of labels.
 // - Whole numbers, strings, booleans, and those of dictionaries are keys. Each batch may have a dictionary of its own; a
 //   key is looked up once per dictionary. All that an ordered dictionary lists are keys, in its order.
-// - Missing are nulls, empty strings and NaN. A word such as NA is a key.
-// - Times may be dates and timestamps. Those with a time zone count by the clock there, as the machine's time zone
-//   database has it, or with COLUMN:UNIT:utc by UTC.
+// - A null, an empty string or NaN is a missing field. A word such as NA is a key.
+// - Times may be dates and timestamps. A timestamp with a time zone counts by the clock of that zone, as the machine's
+//   time zone database has it, or with COLUMN:UNIT:utc by UTC.
 // - Values are integers, floats of 16 to 64 bits, decimals of 128 bits, booleans (1 and 0), or strings that are numbers.
 // index_base and skip_lines are ignored; label_files and columns.separator are refused.
 // Takes the stream over: it is released when this returns or throws, and stream.release is null. It is read batch by

@@ -28,21 +28,21 @@ struct ClusterPlan {
   Spread disk_bytes_per_pass;
   Spread link_bytes_per_pass;  // of factors and outputs too, where column_slabs is above 1
   int column_slabs = 1;        // the most of a process (CpdPlan::column_slabs)
-  // What a process sends and receives once all have the factors: of GcpMethod and GcpAdamMethod in one pass
-  // (is_of_pass), of the others in a sweep with one pass for each mode that is not held. AprMethod and CompletionMethod
-  // make several of these. A count, not an estimate, but for AlsMethod with constraints on some of the modes, which
-  // sends the rows of one of them again.
+  // What a process sends and receives once all have the factors: for GcpMethod and GcpAdamMethod in one pass
+  // (is_of_pass), for the other methods in a sweep with one pass for each mode that is not held. A sweep of AprMethod
+  // or CompletionMethod makes several passes for each mode. The numbers are counts, not estimates, except for AlsMethod
+  // with constraints on some of the modes, which sends the rows of one mode again.
   bool is_of_pass = false;
   Spread network_bytes;
   Spread messages;
   // An estimate of the time that these messages take: each process exchanges with its children on other nodes one after
-  // the other, and then these with theirs; the longest way down the tree of processes counts.
+  // the other, and then each child does so with its own children; the longest way down the tree of processes counts.
   double network_seconds = 0;
 };
 
-// The plans that fit_cpd would make with so many processes. Compute::memory is of each, by default its part of this
-// machine's. Reads the tensor once. Throws Error as plan_cpd does, and invalid_argument for a cluster that cannot be;
-// out_of_memory names the process if it is not the first.
+// The plans that fit_cpd would make with so many processes. Compute::memory is that of each process, by default its
+// part of this machine's memory. Reads the tensor once. Throws Error as plan_cpd does, and invalid_argument for a
+// cluster that cannot be; out_of_memory names the process if it is not the first.
 ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
                          const DeclaredGpu* gpu = nullptr);
 

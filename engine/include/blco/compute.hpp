@@ -14,11 +14,11 @@ class Peers;
 
 struct Compute {
   // Empty: a GPU if there is one, else the CPU. "cuda": the thread's current GPU. Else devices that share each pass:
-  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU that can serve, then the CPU. The first has the
-  // factors, and updates them; each other works by a thread of its own. A GPU begins with 12 times as many of the
-  // chunks as the CPU, about what their memories deliver, unless shares are given: "cuda:0=20". Of chunks that are read
-  // or sent in each pass, each then takes what it can, unless the job is deterministic. `memory.host_bytes` and
-  // `threads` are of all devices, `memory.device_bytes` of each GPU.
+  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU that can serve, then the CPU. The first device
+  // has the factors and updates them; each other device has a thread of its own. A GPU begins with 12 times as many
+  // chunks as the CPU, about the ratio of their memories' bandwidths, unless shares are given: "cuda:0=20". Later each
+  // device takes chunks that are read or sent in each pass as it becomes free, unless the job is deterministic.
+  // `memory.host_bytes` and `threads` cover all devices, `memory.device_bytes` each GPU.
   std::vector<std::string> devices = {};
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
   Precision precision = Precision::f64;
@@ -33,8 +33,8 @@ struct Compute {
   // `threads` are then those of this process, by default its part of the machine's.
   Peers* peers = nullptr;
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
-  // Called before the work of a GPU begins for which this build has no machine code: the driver compiles it at a first
-  // start, which takes minutes. Gets a sentence that says so. Threads of several GPUs call it at once.
+  // Called before the work begins on a GPU for which this build has no machine code: the driver compiles the code at
+  // the first start, which takes minutes. Gets a sentence that says so. Threads of several GPUs call it at once.
   std::function<void(const std::string&)> on_compile = {};
 };
 

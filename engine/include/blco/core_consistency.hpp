@@ -26,9 +26,9 @@ bool has_core_consistency(const CpdMethod& method);
 // models, J. Chemometrics 2003): 100 (1 - sum (g - t)^2 / R), where G = X x_1 A_1^+ x_2 A_2^+ ... is the core that fits
 // X best with the model's factors, and T, with ones on its superdiagonal, is the core that the model has. The weights
 // are part of the factors, such that all columns of a component have the same norm: so neither the order of the modes
-// nor their scale matters. 100: each component stands for itself. Much less, also below 0: components mix, as they do
-// where there are more of them than the tensor has. It is about least squares: for other losses it says less, and
-// nothing without has_core_consistency().
+// nor their scale matters. 100: each component stands for itself. Much less, even below 0: components mix, as they do
+// where the model has more components than the tensor. Core consistency is about least squares: it says less for other
+// losses, and nothing where has_core_consistency() is false.
 //
 // G is not kept: an MTTKRP with columns of the pseudo-inverses gives up to 64 of its columns. So there are R^(N-1) / 64
 // passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond

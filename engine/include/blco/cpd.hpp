@@ -20,9 +20,9 @@ namespace blco {
 // the other modes are then normalised.
 //
 // If the fit is cancelled or out of time, AlsMethod returns the model of the last finished sweep. The other methods
-// finish the pass in progress, end the sweep there, and return its model, whose objective is no larger than that of the
-// sweep before: AprMethod goes on until it is so, or until the sweep is whole. Before the first sweep is whole there is
-// no model.
+// finish the pass in progress, end the sweep there, and return its model. The objective of that model is no larger than
+// the objective of the sweep before; AprMethod goes on until this holds, or until the sweep is whole. Before the first
+// sweep is whole there is no model.
 //
 // The model's components are sorted by falling size. A component stays the same when an even number of its columns
 // change sign. So as many columns as possible get a positive dominant entry (the one of largest magnitude). If one must
@@ -48,9 +48,9 @@ CpdOptions options_of_model(const std::filesystem::path& file);
 CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options = {}, const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.
-// factors[m] is I_m x rank and finite; of factors[mode] only the columns count, and where other modes tell the rank it
-// may be empty. Host memory stays under Compute::memory, which covers the factors and the result. Errors are those of
-// fit_cpd; false from `on_progress` throws Error{cancelled}.
+// factors[m] is I_m x rank and finite; of factors[mode] only the number of columns counts, and factors[mode] may be
+// empty where other modes tell the rank. Host memory stays under Compute::memory, which covers the factors and the
+// result. Errors are those of fit_cpd; false from `on_progress` throws Error{cancelled}.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> factors, int mode,
                            const Compute& compute = {}, const ProgressCallback& on_progress = {});
 

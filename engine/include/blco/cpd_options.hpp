@@ -27,42 +27,44 @@ struct CpdOptions {
   // Counts the sweeps before a resume too. Empty: 50; CompletionMethod, whose errors over unknown cells fall for
   // hundreds of sweeps: 500.
   std::optional<int> max_sweeps = {};
-  // Stop when a sweep changes the fit by less, with momentum two in a row or ten together (METHODS.md); GcpMethod and
-  // GcpAdamMethod: the objective, beside the deviance of the best constant model (SweepReport::explained), but not
-  // while the model explains no more than this; CompletionMethod: the root of the objective, relatively; AprMethod:
-  // when no number of a factor has a larger KKT violation. 0: never. Empty: 1e-5; AprMethod 1e-4; CompletionMethod
-  // 5e-5.
+  // AlsMethod: stop when a sweep changes the fit by less; with momentum, when two sweeps in a row do, or ten together
+  // (METHODS.md). GcpMethod and GcpAdamMethod: when a sweep changes the explained deviance (SweepReport::explained) by
+  // less, but not while the model explains no more than this. CompletionMethod: when a sweep changes the root of the
+  // objective by a smaller share. AprMethod: when no number of a factor has a larger KKT violation. 0: never. Empty:
+  // 1e-5; AprMethod 1e-4; CompletionMethod 5e-5.
   std::optional<double> tolerance = {};
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
-  // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
-  // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there, and
-  // how it finds one. 0: none. -1: as suits the method, else none.
+  // has no such term. Weights then stay small, so that components do not grow against each other. The ridge has no
+  // unit: the weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what its ridge
+  // means, and how it finds a ridge. 0: none. -1: as suits the method, else none.
   double ridge = automatic_ridge;
-  // Once a sweep gains less than a fiftieth of what the model has gained over one of zeros, each starts ahead of the
-  // model, on the line from the one before; where it then ends with a worse one, it is undone, and the next is a plain
-  // one. So a fit takes fewer sweeps, and one more copy of the factors in f64. AlsMethod without other constraints than
-  // RowSet::nonnegative. Empty: as the checkpoint to resume has it, else true where it goes.
+  // Momentum. Once a sweep gains less than a fiftieth of what the model has gained over a model of zeros, each sweep
+  // starts ahead of the model, on the line from the model before. A sweep that ends with a worse model is undone, and
+  // the next sweep is a plain one. So a fit takes fewer sweeps, and one more copy of the factors in f64. For AlsMethod
+  // without constraints other than RowSet::nonnegative. Empty: as the checkpoint to resume has it, else true where the
+  // method takes it.
   std::optional<bool> momentum = {};
   std::uint64_t seed = 1;  // of random initial factors, which depend on seed, shape, rank and start alone; of samples
-  // AlsMethod takes all; CompletionMethod those that are random; the others uniform only. So do modes whose rows must
-  // not be negative, but for nvecs, of which they take absolute values. `seed` samples each unfolding for nvecs: a pass
+  // AlsMethod takes all starts; CompletionMethod the random starts; the other methods uniform only. Modes whose rows
+  // must not be negative take uniform, or the absolute values of nvecs. `seed` samples each unfolding for nvecs: a pass
   // of every mode with 2 R + 10 columns finds the space of its vectors as far as singular values fall. Columns beyond a
   // mode's length are uniform in [0, 1).
   Start start = Start::automatic;
   Compute compute = {};
   // A warm start: the fit starts from these factors; AlsMethod ignores the weights. A mode of the tensor may be longer
   // than in this model, as after an ingest of more data with ColumnOptions::labels_from. Rows that the model lacks are
-  // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
-  // square; CompletionMethod begins them at the mean of the model's rows. If tensor and model both have labels, those
-  // of the model must be the first ones of the tensor.
+  // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and the column's root mean
+  // square. CompletionMethod begins these rows at the mean of the model's rows. If tensor and model both have labels,
+  // the labels of the model must be the first labels of the tensor.
   const CpdModel* initial = nullptr;
   // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. Other
   // options must be those of its fit, as options_of_model() gives them, and held-out entries must be given again. From
   // a checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
-  // `deterministic`. From a model that plain least squares returned they are so up to rounding, because its components
-  // are sorted. From other models they differ more, because what the method keeps beside the factors is lost. A fit
-  // that is already at its end is returned as it is, with its components sorted: least squares if the fit last changed
-  // by less than `tolerance`, other methods if they had stopped by their tolerance, all of them at max_sweeps.
+  // `deterministic`. From a model that plain least squares returned the numbers are the same up to rounding, because
+  // its components are sorted. From other models they differ more, because what the method keeps beside the factors is
+  // lost. A fit that is already at its end is returned as it is, with its components sorted: least squares if the fit
+  // last changed by less than `tolerance`, other methods if they had stopped by their tolerance, all of them at
+  // max_sweeps.
   std::filesystem::path resume = {};
   // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
   // nowhere. The file is replaced only by a complete one. If a save fails, `on_checkpoint` is told, the old file stays,
@@ -73,8 +75,8 @@ struct CpdOptions {
   // Where the caller will save the returned model; empty: unknown. The fit does not write it, but checks before the
   // first sweep that the disk has room for it, as it does for `checkpoint`.
   std::filesystem::path output = {};
-  // The caller's claims of `checkpoint` and of what else it will write; null: the fit claims `checkpoint` itself, so
-  // that another job which writes the same file is refused from the beginning on.
+  // The caller's claims of `checkpoint` and of other files that it will write; null: the fit claims `checkpoint`
+  // itself, so that another job that would write the file is refused from the beginning.
   const OutputClaims* claims = nullptr;
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model

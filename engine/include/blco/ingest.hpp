@@ -36,9 +36,10 @@ struct FewerBins {
   std::uint64_t made = 0;
 };
 
-// What the order of a mode makes of the nonzeros of each chunk. There the mode's bits lie above all others, so that its
-// rows follow each other; and where some mode has fibers of 3 nonzeros or more in the mean, the bits of the other mode
-// with the longest ones lie below all others. Of large tensors some chunks are counted, spread evenly.
+// What the order of a mode makes of the nonzeros of each chunk. In that order the mode's bits lie above all others, so
+// that the nonzeros of a row follow each other. Where another mode has fibers of 3 nonzeros or more in the mean, the
+// bits of the mode with the longest fibers lie below all others. In large tensors some chunks are counted, spread
+// evenly.
 struct OrderedMode {
   std::uint64_t mode = 0;
   std::optional<std::uint64_t> along;  // the mode that was put lowest for its fibers
@@ -71,9 +72,9 @@ struct IngestReport {
   std::vector<StageTime> stages = {};               // in order; "sync" lasts until all data is on disk
   std::vector<CrowdedMode> crowded_modes = {};      // of 1000 rows or more: more than half as many keys as rows
   std::vector<FewerBins> fewer_bins = {};
-  // What the input may mean otherwise than it was taken, with its place and what to do, as messages have them: a line
-  // that may be a shape, quoted fields that span lines, times far from today, keys that are equal as numbers, modes
-  // most of whose indices have no entry.
+  // What else the input may mean, with its place and what to do, as in messages: a line that may be a shape, quoted
+  // fields that span lines, times far from today, keys that are equal as numbers, modes most of whose indices have no
+  // entry.
   std::vector<std::string> notes = {};
 };
 
@@ -88,8 +89,7 @@ struct IngestReport {
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
 //   lists "mode0", "mode1", ... There may be a "shape".
 // - a single BLCO container: names, labels and nonzeros stay, chunks are compressed as the options say, and the output
-// has
-//   just the copies that `orders` asks for.
+//   has only the copies that `orders` asks for.
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
 // The container's bytes depend only on the input and on shape, names, labels, policy, reorder, zstd_level,
 // zstd_saving_percent, chunk_nnz and orders, not on threads or memory.
@@ -104,9 +104,9 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
 
 // Does the same from arrays in memory: the container has the same bytes as that of ingest_files from the same entries.
 // index_base and skip_lines are ignored; label_files do not go with labels; memory_bytes covers everything but the
-// arrays. Throws Error: invalid_argument
-// (as above; arrays of different lengths; the first entry with a negative coordinate, one outside the shape, or a value
-// that is not finite), out_of_memory, io, cancelled (by `progress`; nothing is left on disk).
+// arrays. Throws Error: invalid_argument (as above; arrays of different lengths; the first entry with a negative
+// coordinate, one outside the shape, or a value that is not finite), out_of_memory, io, cancelled (by `progress`;
+// nothing is left on disk).
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
                                 const IngestOptions& options = {}, const ProgressCallback& progress = {});
 

@@ -86,9 +86,9 @@ struct IngestOptions {
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   // Modes, by name or by number from 0, that get a copy of all nonzeros in an order of their own, which their passes
-  // read on the CPU. {"all"}: every mode. {"auto"}: those for which it promises to pay, by counts of the nonzeros
-  // alone; see OrderedMode. Empty or {"none"}: no mode. A mode that has one of these names goes by its number. Not for
-  // held_out_to.
+  // read on the CPU. {"all"}: every mode. {"auto"}: each mode for which a copy promises to pay, by counts of the
+  // nonzeros alone; see OrderedMode. Empty or {"none"}: no mode. Name a mode called "all", "auto" or "none" by its
+  // number. Not for held_out_to.
   std::vector<std::string> orders = {};
   ColumnOptions columns = {};
   std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels
@@ -101,10 +101,10 @@ struct IngestOptions {
   // no labels, decides, and nothing else. Not with Reorder::frequency.
   double hold_out = 0;
   std::filesystem::path held_out_to = {};
-  // Makes each mode as long as it has indices with entries: these become 0, 1, ... in rising order, and their labels
-  // are what they had, or else the original indices, as the input counts them. A mode whose indices all occur stays as
-  // it is. Memory, within memory_bytes, goes with the indices that occur, not with their size. Not with `shape`, nor
-  // with columns.labels_from, whose numbers would change.
+  // Keeps only the indices of a mode that have entries: they become 0, 1, ... in rising order. The label of a kept
+  // index is its old label, or else the original index, as the input counts it. A mode whose indices all occur stays as
+  // it is. Memory, within memory_bytes, grows with the number of indices that occur, not with their size. Not with
+  // `shape`, nor with columns.labels_from, whose numbers would change.
   bool compact = false;
 };
 

@@ -32,11 +32,11 @@ struct NonzeroOptions {
 };
 
 // Calls visit(block) once for every block of nonzeros. In order, calls come on the caller's thread, one after the
-// other, by rising line index: that of the stored indices, where the tensor is reordered. Chunks are read, and blocks
-// decoded, by all threads in either case; which blocks there are depends on no option.
-// Memory, within memory_bytes: per thread a chunk and some blocks of 8 (N + 1) bytes a nonzero, 4 bytes per index of
-// each reordered mode, and a tensor in memory itself. Throws Error: out_of_memory (naming the smallest budget that
-// suffices), corrupt (in order, after all blocks before the bad chunk), io, cancelled (by `progress`; stage "read").
+// other, by rising line index; in a reordered tensor, by the line index of the stored indices. Chunks are read, and
+// blocks decoded, by all threads in either case; which blocks there are depends on no option. Memory, within
+// memory_bytes: per thread a chunk and some blocks of 8 (N + 1) bytes a nonzero, 4 bytes per index of each reordered
+// mode, and a tensor in memory itself. Throws Error: out_of_memory (naming the smallest budget that suffices), corrupt
+// (in order, after all blocks before the bad chunk), io, cancelled (by `progress`; stage "read").
 void for_each_nonzero(const Tensor& tensor, const NonzeroVisitor& visit, const NonzeroOptions& options = {},
                       const ProgressCallback& progress = {});
 

@@ -35,13 +35,13 @@ class Peers {
 
   virtual int rank() const = 0;  // of this process
   virtual int size() const = 0;
-  // How many of them run on this machine, this one included: by default they share its memory evenly.
+  // How many processes run on this machine, this one included: by default they share its memory evenly.
   virtual int neighbours() const = 0;
-  // How many of them may run on the processors of this one, this one included: neighbours() unless a launcher has
+  // How many processes may run on the processors of this one, this one included: neighbours() unless a launcher has
   // parted the processors among them.
   virtual int processor_sharers() const { return neighbours(); }
-  // How many of them see the GPUs that this one sees, this one included, and its number among these, from 0: they take
-  // the GPUs in turn. neighbours() unless a launcher has parted the GPUs among them.
+  // How many processes see the GPUs that this one sees, this one included, and the number of this one among them, from
+  // 0: they take the GPUs in turn. neighbours() unless a launcher has parted the GPUs among them.
   virtual int gpu_sharers() const { return neighbours(); }
   virtual int gpu_rank() const { return rank() % gpu_sharers(); }
   // How many of the chunks a process takes, beside the others.
@@ -57,9 +57,9 @@ class Peers {
 };
 
 // For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
-// called for the first job, and the tensor must outlive the call. Of `compute`, memory, threads and device are those of
-// this process; the others are rank 0's. Throws Error{io} if its parent cannot be reached, or at the end a child; any
-// other failure is thrown at rank 0.
+// called for the first job, and the tensor must outlive the call. `compute` gives memory, threads and device of this
+// process; its other options come from rank 0. Throws Error{io} if its parent cannot be reached, or at the end a child;
+// any other failure is thrown at rank 0.
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers);
 
 // For rank 0, after its last job: the others' serve() returns. Throws Error{io} if a child cannot be reached, once the

@@ -34,12 +34,12 @@ struct PredictOptions {
   std::uint64_t top = 0;
   bool skip_unknown = false;    // leaves out entries whose index or label the model does not have; else they are errors
   bool without_values = false;  // lines of coordinate text hold coordinates alone
-  // Of a table: modes are the columns of the model's modes, in the order of the model; empty: as the model remembers
-  // them (InputReading), else those with the names of its modes, for a .csv or .tsv. Missing::error means what the
-  // model remembers, if anything. Without a value column there are no residuals. labels_from and skip_unknown are not
-  // read.
+  // For a table: modes are the columns of the model's modes, in the order of the model; empty: as the model records
+  // them (InputReading), else the columns with the names of its modes, for a .csv or .tsv. Missing::error stands for
+  // what the model records, if anything. Without a value column there are no residuals. labels_from and skip_unknown
+  // are not read.
   ColumnOptions columns = {};
-  // Takes each entry of an input by itself. Otherwise those of equal coordinates become one, as for the tensor of the
+  // Takes each entry of an input by itself. Otherwise entries of equal coordinates become one, as for the tensor of the
   // model (InputReading::duplicates), and entries come in the order of a container.
   bool each_entry = false;
   std::filesystem::path temporary_directory = {};  // for entries beyond memory_bytes; empty: the output's, or "."
@@ -117,13 +117,13 @@ struct PredictSummary {
 // takes cells that are not listed, so it has a model's value and a residual.
 
 // Of entries in a file: a container, in its stored order, or an input of ingest_files() (text, a table with the model's
-// labels, arrays, a pipe), in its own, where each line or row is an entry by itself (see each_entry). A container that
-// has labels is matched with the model by them, otherwise by its own (not the stored) indices. Passes blocks of entries
-// to the sink. Memory: within options.memory_bytes, of which the model, a table's or container's labels and `top`
-// entries of 8 N + 40 bytes are the largest parts. Throws Error: invalid_argument (a model whose sizes disagree;
-// another number of modes; an index or label that the model does not have, naming the line; a value that the loss does
-// not take; otherwise bad input as ingest_files() says; `top` without values), out_of_memory (naming a budget that
-// suffices), io, corrupt, cancelled (by `progress`).
+// labels, arrays, a pipe), in the order of the input, where each line or row is an entry by itself (see each_entry). A
+// container that has labels is matched with the model by labels, otherwise by its own (not the stored) indices. Passes
+// blocks of entries to the sink. Memory: within options.memory_bytes, of which the model, a table's or container's
+// labels and `top` entries of 8 N + 40 bytes are the largest parts. Throws Error: invalid_argument (a model whose sizes
+// disagree; another number of modes; an index or label that the model does not have, naming the line; a value that the
+// loss does not take; otherwise bad input as ingest_files() says; `top` without values), out_of_memory (naming a budget
+// that suffices), io, corrupt, cancelled (by `progress`).
 PredictSummary predict(const ModelSource& model, const std::filesystem::path& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 

@@ -20,16 +20,17 @@ namespace blco {
 
 struct ReportOptions {
   std::string title = {};  // empty: what it is
-  // Those of largest share; of a Tucker model the numbers of the core, 20 unless this says otherwise.
+  // Components of largest share; for a Tucker model, numbers of the core, 20 unless this says otherwise.
   std::size_t components = std::numeric_limits<std::size_t>::max();
   std::size_t entries = 10;  // per mode of a component, per column of a Tucker model, and per mode of a tensor, at most
   int index_base = 1;        // names the first index of a mode without labels
-  // That of the fit, for the lift of each entry: its share of the magnitudes of its column over its index's share of
-  // the magnitudes of the tensor's values. 1: as common in the component as in the tensor. And for outliers: of each
-  // row of each mode the leverage, a (A^T A)^+ a^T for the row a of the factor A, and the residual, its slice's part in
-  // |X - model|^2; not where the model has logarithms or odds. Null: neither.
+  // The tensor of the fit, for the lift of each entry: its share of the magnitudes of its column over its index's share
+  // of the magnitudes of the tensor's values. 1: as common in the component as in the tensor. Also for outliers: the
+  // leverage of each row of each mode, a (A^T A)^+ a^T for the row a of the factor A, and its residual, the part of its
+  // slice in |X - model|^2; not where the model has logarithms or odds. Null: neither.
   const Tensor* tensor = nullptr;  // of CP models alone
-  // Those of the fit_starts() whose best is the model, for a matrix of how well each has the components; empty: none.
+  // The starts of the fit_starts() whose best is the model, for a matrix of how well each start has the components;
+  // empty: none.
   std::span<const StartReport> starts = {};
   std::uint64_t memory_bytes = 0;  // of a pass over a tensor, see PredictOptions; of a tensor's page NonzeroOptions
   int threads = 0;

@@ -8,7 +8,8 @@
 
 namespace blco {
 
-// CompletionMethod with held-out entries: what their error has to beat. Errors are root mean squares over them.
+// CompletionMethod with held-out entries: the errors that the model's error has to beat. Errors are root mean squares
+// over these entries.
 struct HeldOutReport {
   std::uint64_t entries = 0;
   std::uint64_t cold_entries = 0;  // in a row without entries of the tensor, which the model gets from the other rows
@@ -25,8 +26,9 @@ struct SweepReport {
   double objective = 0;  // what the method minimises; of AlsMethod |X - M|^2, without penalties
   double fit = 0;        // AlsMethod only: 1 - |X - M| / |X|
   double fit_change = 0;
-  // AprMethod, GcpMethod and GcpAdamMethod: the share of the deviance of the best constant model that this one
-  // explains. The deviance is the objective less that of a model that says of each cell what suits it best.
+  // AprMethod, GcpMethod and GcpAdamMethod: the share of the deviance of the best constant model that this model
+  // explains. The deviance is the objective less the objective of a model that gives each cell the value that suits it
+  // best.
   std::optional<double> explained = {};
   double kkt_violation = 0;  // AprMethod only: the largest of any entry
   // CompletionMethod with held-out entries, and while it holds some back itself: their root mean square.

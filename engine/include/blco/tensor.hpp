@@ -50,8 +50,8 @@ struct TensorSummary {
   std::vector<std::uint64_t> label_bytes;  // memory of each mode's labels, or 0; empty: no mode has labels
 };
 
-// Move-only handle. Reading is thread-safe. One that has been moved from is refused by whatever takes it, itself
-// included: Error{invalid_argument}.
+// Move-only handle. Reading is thread-safe. All functions, its own included, refuse a handle that has been moved from:
+// Error{invalid_argument}.
 class Tensor {
  public:
   virtual ~Tensor();
