@@ -24,7 +24,7 @@ void add_plans(cli::CommandLine& line, CpdArguments& arguments) {
   line.add_flag("--dry-run", arguments.dry_run,
                 "Print the plan and stop: where chunks are kept, and the memory required");
   line.add_size("--declare-gpu", arguments.gpu.memory_bytes,
-                "With --dry-run: plan for a GPU with this much memory; the GPU need not exist", "");
+                "With --dry-run: plan for a GPU with this much memory, which need not exist", "");
   line.needs("--declare-gpu", "--dry-run");
   DeclaredCluster& cluster = arguments.cluster;
   cluster.nodes = 0;
@@ -59,14 +59,14 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
                           {"centered", Start::centered},
                           {"normal", Start::normal},
                           {"nvecs", Start::nvecs}},
-                         "Initial factors: random, which are uniform in [0, 1), uniform in [-1/2, 1/2), or standard "
-                         "normal; or, nvecs, leading singular vectors, sampled from each mode's unfolding in a pass "
-                         "per mode, for --method als");
+                         "Initial factors. uniform: random numbers in [0, 1). centered: random numbers in [-1/2, 1/2). "
+                         "normal: standard normal numbers. nvecs, for --method als: leading singular vectors, sampled "
+                         "from each mode's unfolding in a pass per mode. auto: uniform");
   line.add_path(
       "--init", arguments.initial,
       {"MODEL",
-       "Start from the factors of this model, a warm start of its rank, instead of random ones. The tensor may have "
-       "more indices than the model, such as after blco-ingest --labels-from; their rows are random"});
+       "Start from the factors of this model, with its rank, instead of random ones. The tensor may have more indices "
+       "than the model, such as after blco-ingest --labels-from. The rows of new indices are random"});
 }
 
 void add_end(cli::CommandLine& line, CpdArguments& arguments) {
@@ -89,9 +89,9 @@ void add_checkpoints(cli::CommandLine& line, CpdArguments& arguments) {
   cli::add_checkpoint_options(line, cpd.checkpoint, cpd.checkpoint_sweeps);
   line.add_path("--resume", cpd.resume,
                 {"FILE",
-                 "Continue the fit of this checkpoint or model, as if it had not stopped, with its rank, seed, method, "
-                 "loss, constraints, ridge and precision; give other options again. A model of -o of plain least "
-                 "squares continues up to rounding"});
+                 "Continue the fit of this checkpoint or model, as if it had not stopped. Rank, seed, method, loss, "
+                 "constraints, ridge and precision are those of the file; give other options again. A model of -o of "
+                 "plain least squares continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed"});
 }
 

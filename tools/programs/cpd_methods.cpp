@@ -88,60 +88,62 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
         name, [&modes](const std::string& word) { modes = word; }, {"[MODES]", what}, Takes::one_word_or_none);
   };
   add_modes("--nonnegative", arguments.nonnegative,
-            "Keep the factors of these modes at 0 or above, by HALS with --method als; modes by name or number from 0, "
-            "separated by commas; all without MODES");
+            "Keep the factors of these modes at 0 or above; with --method als by HALS. MODES are names or numbers from "
+            "0, separated by commas; without MODES all modes");
   add_modes("--simplex", arguments.simplex,
             "Keep each row of these modes' factors at 0 or above with the sum 1: shares of the components (AO-ADMM)");
   line.add("--box", [&](const std::string& word) { arguments.box = word; },
            {"LO:HI[:MODES]",
-            "Keep the entries of these modes' factors between LO and HI (AO-ADMM); all modes without :MODES"});
+            "Keep the entries of these modes' factors between LO and HI (AO-ADMM); without :MODES those of all modes"});
   line.add(
       "--hold", [&](const std::string& word) { arguments.held = word; },
       {"MODES",
-       "With --init: leave the factors of these modes as they are in that model. With all modes but one held, that "
-       "one gets the rows of new data in the old model"});
+       "With --init: keep the factors of these modes as they are in that model. With all modes but one held, the fit "
+       "finds the rows of new data in the old model"});
   line.add("--l1", arguments.l1, parse_positive,
            {"X",
-            "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0; the "
-            "values are divided by a power of two before, so that they are near 1"});
+            "Add X times the sum of the factors' absolute entries to what is minimised, so that many entries become 0. "
+            "The values are divided by a power of two before, which brings them near 1"});
 }
 
 // Of the methods other than least squares.
 void add_own_options(CommandLine& line, CpdArguments& arguments) {
   line.begin_group("With --method apr");
   line.add_whole("--inner", arguments.apr.inner_iterations, 1,
-                 {"N", "Updates of a mode in a sweep, at most; each takes a pass"});
+                 {"N", "Most updates of a mode in a sweep; each update takes a pass"});
   line.add_real(
       "--kappa", arguments.apr.kappa,
-      "Added to inadmissible zeros, which are numbers of a factor that are 0 although the objective would fall if "
-      "they grew");
+      "Added to inadmissible zeros: entries of a factor that are 0 although the objective would fall if they grew");
   line.begin_group("With --method gcp or gcp-adam");
   line.add("--loss", arguments.gcp.loss, parse_loss_name, {"LOSS", "What a cell costs: " + loss_choices(), "gaussian"});
+  line.begin_group("With --method gcp");
   line.add_whole("--evaluations", arguments.gcp.evaluations, 1,
-                 {"N", "gcp: evaluations of the sum over all cells in a sweep, each one pass"});
+                 {"N", "Most evaluations of the objective in a sweep; each evaluation takes a pass"});
+  line.begin_group("With --method gcp-adam");
   line.add("--learning-rate", arguments.adam.learning_rate, parse_positive,
-           {"X", "gcp-adam: size of a step at the start, as a share of a column's root mean square",
+           {"X", "Size of a step at the start, as a share of a column's root mean square",
             fmt::format("{}", arguments.adam.learning_rate)});
   line.add("--samples", arguments.adam.sampled_zeros,
            [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
-           {"N", "gcp-adam: zeros that a step samples", "as many as it has nonzeros"});
+           {"N", "Zeros that a step samples", "as many as it has nonzeros"});
   line.begin_group("With --method complete");
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
-                 {"N", "Steps of conjugate gradients per mode and sweep, each one pass"});
+                 {"N", "Steps of conjugate gradients per mode and sweep; each step takes a pass"});
   line.add_path("--validate", arguments.validation,
                 {"FILE",
-                 "A container of held-out entries, of the same shape and labels, as blco-ingest makes it with "
-                 "--held-out-to, with --labels-from the tensor for tables, or with --shape; the fit stops "
-                 "when their error has risen twice in a row, and keeps the model with the smallest error"});
+                 "A container of held-out entries, of the same shape and labels. blco-ingest makes it with "
+                 "--held-out-to; of other files with --labels-from the tensor, for tables, or with --shape. The fit "
+                 "stops when the error over these entries has risen twice in a row, and keeps the model with the "
+                 "smallest error"});
 }
 
 void add_momentum(CommandLine& line, CpdOptions& cpd) {
   line.add_choice<std::optional<bool>>(
       "--momentum", cpd.momentum, {{"on", true}, {"off", false}},
-      "Once sweeps have slowed down, start each ahead of the model, on the line from the one before, "
-      "and undo a sweep that ends with a worse model (restart). Takes fewer sweeps, and one more copy of the factors; "
-      "with no other constraint than --nonnegative. Without it, on where it goes, or with --resume as that checkpoint "
-      "has it");
+      "Once sweeps have slowed down, start each sweep ahead of the model, on the line from the model before. A sweep "
+      "that ends with a worse model is undone (restart). A fit then takes fewer sweeps, and one more copy of the "
+      "factors. Momentum goes with no other constraint than --nonnegative. Without this option it is on where it "
+      "goes; with --resume, as the checkpoint has it");
 }
 
 }  // namespace
@@ -149,9 +151,9 @@ void add_momentum(CommandLine& line, CpdOptions& cpd) {
 void add_tolerance(CommandLine& line, CpdOptions& cpd) {
   line.add("--tolerance", [&](const std::string& word) { cpd.tolerance = parse_real(word); },
            {"X",
-            "Stop when a sweep changes the fit by less than X; gcp: the objective, by X times the best constant "
-            "model's deviance; complete: the root of the objective, relatively; apr: when the KKT violation of every "
-            "number of the factors is below X",
+            "Stop when a sweep gains less than X: of the fit (als), of the best constant model's deviance (gcp, "
+            "gcp-adam), of the root of the objective, as a share (complete); or when no entry of a factor has a KKT "
+            "violation above X (apr)",
             fmt::format("{}, apr: {}, complete: {}", tolerance_of({}), tolerance_of({.method = AprMethod()}),
                         tolerance_of({.method = CompletionMethod()}))});
 }
@@ -173,11 +175,11 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
       "--ridge", [&](const std::string& word) { cpd.ridge = parse_real(word); },
       {"X",
        "Add X times the sum of the squared weights to what is minimised, so that components do not grow against each "
-       "other. A component that stands alone has its weight divided by 1 + X, so 0.01 to 0.1 will do. With --method "
+       "other. The weight of a component that stands alone is divided by 1 + X: 0.01 to 0.1 will do. With --method "
        "complete: add the squares of all factors' entries, times X and a power of the values' size, so that X does not "
        "depend on their unit",
-       "0; complete: found by the fit, by held-out entries of --validate, or by some that it holds back itself where "
-       "rows have few entries"});
+       "0; complete: found from held-out entries, those of --validate or some that the fit holds back where rows have "
+       "few entries"});
   add_own_options(line, arguments);
 }
 
