@@ -45,8 +45,13 @@ bool is_text(const std::filesystem::path& path) {
   return name.ends_with(".tns") || name.ends_with(".tns.gz") || name.ends_with(".tns.zst");
 }
 
-void generate(const Arguments& arguments, cli::Reporter& reporter) {
+void generate(const cli::CommandLine& line, const Arguments& arguments, cli::Reporter& reporter) {
   cli::check_output(arguments.output, {});
+  if (is_text(arguments.output)) {
+    for (const char* option : {"--memory", "--tmp", "--reorder", "--orders", "--compression", "--chunk-nnz"}) {
+      if (line.has(option)) cli::refuse(std::string(option) + " is of a container, but -o names text; leave it out");
+    }
+  }
   const ProgressCallback progress = reporter.progress();
   reporter.note("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
                 cli::format_shape(arguments.generate.shape));
@@ -74,5 +79,5 @@ int main(int argc, char** argv) {
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
-  return line.run(argc, argv, [&] { generate(arguments, reporter); });
+  return line.run(argc, argv, [&] { generate(line, arguments, reporter); });
 }

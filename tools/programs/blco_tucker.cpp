@@ -96,7 +96,7 @@ std::string explain(StopReason reason, const TuckerOptions& options) {
   if (reason == StopReason::sweeps) {
     return "reached the limit of " + cli::format_count(static_cast<std::uint64_t>(options.max_sweeps), "sweep");
   }
-  if (reason == StopReason::unfinished) return "the budget does not hold the next ranks; the model is the last above";
+  if (reason == StopReason::unfinished) return "the next ranks are out of reach; the model is the last above";
   return std::string(reason == StopReason::time ? "reached the time limit" : "interrupted") +
          "; the model is that of the last sweep above";
 }
