@@ -1,6 +1,5 @@
 // The public functions of cpd.hpp.
 #include <algorithm>
-#include <blco/cluster.hpp>
 #include <blco/cpd.hpp>
 #include <numeric>
 
@@ -12,7 +11,6 @@
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/output_room.hpp"
-#include "engine/fit/process_plans.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
@@ -32,17 +30,6 @@ CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptio
 
 void check_gpu(const DeclaredGpu* gpu) {
   if (gpu != nullptr && gpu->multiprocessors < 1) refuse("a declared GPU has at least one multiprocessor");
-}
-
-void check_cluster(const DeclaredCluster& cluster) {
-  constexpr std::int64_t most = 4096;  // processes, for each is planned by itself
-  if (cluster.nodes < 1 || cluster.processes_per_node < 1 ||
-      std::int64_t{cluster.nodes} * cluster.processes_per_node > most) {
-    refuse("a cluster has 1 to 4096 processes in all");
-  }
-  if (!(cluster.network_bytes_per_second > 0 && cluster.message_seconds >= 0)) {
-    refuse("a network has a bandwidth above 0, and takes a time of at least 0 for a message");
-  }
 }
 
 }  // namespace
@@ -71,26 +58,6 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
   const JobNeeds needs = fit_needs(tensor, untraced, held_bytes, declared);
   return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
-}
-
-ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
-                         const DeclaredGpu* gpu) {
-  check_cluster(cluster);
-  check_gpu(gpu);
-  if (!options.compute.devices.empty()) {
-    refuse("each process of a cluster has one device; leave out " + option_name("devices"));
-  }
-  CpdOptions of_first = FitStart(tensor.summary(), options).options;
-  if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
-  DeclaredPeers peers(cluster, 0);
-  of_first.compute.peers = &peers;
-  of_first.compute.trace.clear();
-  Job first(tensor, of_first.compute, fit_needs(tensor, of_first, 0, gpu), gpu);
-  ModeSet updated = all_modes(static_cast<int>(tensor.order()));
-  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-    if (row_set(of_first.method, mode) == RowSet::held) updated &= ~mode_bit(static_cast<int>(mode));
-  }
-  return plan_processes(tensor, first, of_first.compute, updated, cluster, gpu);
 }
 
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) { return run_fit(tensor, options, 0); }

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <blco/arrow.hpp>
-#include <blco/cluster.hpp>
 #include <blco/core_consistency.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
@@ -289,9 +288,6 @@ std::vector<Misuse> Misuses::of_fits() {
          const DeclaredGpu gpu{.memory_bytes = 1u << 30, .multiprocessors = 0};
          plan_cpd(file_, one_, &gpu);
        }},
-      {"plan_cluster", [&] { plan_cluster(file_, one_, {.nodes = 0}); }},
-      {"plan_cluster", [&] { plan_cluster(file_, one_, {.network_bytes_per_second = not_a_number}); }},
-      {"plan_cluster", [&] { plan_cluster(taken_, one_, {}); }},
       {"fit_starts", [&] { fit_starts(file_, one_, 0); }},
       {"fit_starts", [&] { fit_starts(taken_, one_, 2); }},
       {"plan_starts", [&] { plan_starts(file_, one_, -1); }},

@@ -26,27 +26,6 @@ void add_plans(cli::CommandLine& line, CpdArguments& arguments) {
   line.add_size("--declare-gpu", arguments.gpu.memory_bytes,
                 "With --dry-run: plan for a GPU with this much memory, which need not exist", "");
   line.needs("--declare-gpu", "--dry-run");
-  DeclaredCluster& cluster = arguments.cluster;
-  cluster.nodes = 0;
-  line.add_whole("--declare-cluster", cluster.nodes, 1,
-                 {"N",
-                  "With --dry-run: plan for processes on N machines that need not exist; --memory is of each process. "
-                  "Reads the tensor once",
-                  ""});
-  line.needs("--declare-cluster", "--dry-run");
-  line.add_whole(
-      "--processes-per-node", cluster.processes_per_node, 1,
-      {"N", "With --declare-cluster: processes of each machine, each on a GPU of --declare-gpu if that is given"});
-  line.add("--network-bandwidth", cluster.network_bytes_per_second,
-           [](const std::string& word) { return static_cast<double>(cli::parse_size(word)); },
-           {"SIZE", "With --declare-cluster: bandwidth of a machine's network, in bytes per second",
-            cli::format_decimal_bytes(cluster.network_bytes_per_second)});
-  line.add("--message-time", cluster.message_seconds, cli::parse_duration,
-           {"TIME", "With --declare-cluster: what a message between machines takes beside its bytes", "5us"});
-  line.excludes("--declare-cluster", {"--starts"});
-  for (const char* name : {"--processes-per-node", "--network-bandwidth", "--message-time"}) {
-    line.needs(name, "--declare-cluster");
-  }
 }
 
 void add_start(cli::CommandLine& line, CpdArguments& arguments) {
@@ -171,9 +150,6 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
     cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);
   };
   const DeclaredGpu* const gpu = line.has("--declare-gpu") ? &arguments.gpu : nullptr;
-  if (line.has("--declare-cluster")) {
-    return cli::report_cluster(reporter, plan_cluster(tensor, cpd, arguments.cluster, gpu), arguments.cluster);
-  }
   if (arguments.dry_run) return report_plan(plan_starts(tensor, cpd, arguments.starts, gpu));
   claim_outputs(arguments);
   note_validation(arguments, reporter);

@@ -160,7 +160,6 @@ void check_output(const std::filesystem::path& output, std::span<const std::file
                   const std::string& option = "-o");
 
 std::string format_bytes(std::uint64_t bytes);                    // "120.0 MiB"
-std::string format_decimal_bytes(double bytes);                   // "25GB", as parse_size takes it
 std::string format_count(std::uint64_t count);                    // "2,153,323"
 std::string format_count(std::uint64_t count, const char* noun);  // "1 chunk", "2,000 chunks"
 std::string format_shape(std::span<const std::uint64_t> shape);   // "1x2x3", as parse_shape takes it

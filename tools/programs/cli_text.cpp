@@ -74,13 +74,6 @@ std::string flag_of(std::string_view option) {
   return flag;
 }
 
-// The number in the largest unit that leaves it at 1 or more, and which of six units that is.
-std::pair<double, std::size_t> scale(double number, double step, double limit) {
-  std::size_t unit = 0;
-  for (; number >= (unit == 0 ? step : limit) && unit < 5; ++unit) number /= step;
-  return {number, unit};
-}
-
 // The text between the quote at `at` and its closing quote, behind which `at` is then; two quotes are one.
 std::string take_quoted_name(const std::string& text, std::size_t& at) {
   std::string name;
@@ -258,15 +251,11 @@ std::string printable(std::string_view text, std::size_t longest, bool lines) {
 
 std::string format_bytes(std::uint64_t bytes) {
   // A number that would print as 1024.0 moves to the next unit.
-  const auto [number, unit] = scale(static_cast<double>(bytes), 1024, 1023.95);
+  auto number = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; number >= (unit == 0 ? 1024 : 1023.95) && unit < 5; ++unit) number /= 1024;
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units[unit]);
-}
-
-std::string format_decimal_bytes(double bytes) {
-  const auto [number, unit] = scale(bytes, 1000, 1000);
-  static constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-  return fmt::format("{:.3g}{}", number, units[unit]);
 }
 
 std::string format_count(std::uint64_t count) {

@@ -1,7 +1,6 @@
 // The parts of blco-cpd: its arguments, the options of the methods, several starts or ranks, and what it prints.
 #pragma once
 
-#include <blco/cluster.hpp>
 #include <blco/cpd.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +26,6 @@ struct CpdArguments {
   bool keep_starts = false;
   bool dry_run = false;
   DeclaredGpu gpu;
-  DeclaredCluster cluster;
   OutputClaims claims;  // of all that the job writes
 
   // Of the methods, as given; modes are found once the tensor is open.
@@ -62,7 +60,6 @@ std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank);
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter);
 
 void report_plan(Reporter& reporter, const CpdPlan& plan);
-void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredCluster& cluster);
 // Says which rows the initial model lacks, if any.
 void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
                   const std::filesystem::path& initial, std::uint64_t seed);

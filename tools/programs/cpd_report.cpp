@@ -62,8 +62,6 @@ void print_other_devices(Reporter& reporter, const CpdPlan& plan) {
   reporter.print("share   a device without a chunk has nothing to do; ingest the tensor with a smaller --chunk-nnz");
 }
 
-Json spread_json(const Spread& spread) { return {{"largest", spread.largest}, {"mean", spread.mean}}; }
-
 Json held_out_json(const HeldOutReport& means) {
   return {{"entries", means.entries},
           {"cold_entries", means.cold_entries},
@@ -181,38 +179,6 @@ double share_of_outsize_cells(const CpdModel& model) {
 }
 
 }  // namespace
-
-void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredCluster& cluster) {
-  reporter.event("cluster", {{"processes", plan.processes},
-                             {"chunks", spread_json(plan.chunks)},
-                             {"host_bytes", spread_json(plan.host_bytes)},
-                             {"device_bytes", spread_json(plan.device_bytes)},
-                             {"disk_bytes_per_pass", spread_json(plan.disk_bytes_per_pass)},
-                             {"link_bytes_per_pass", spread_json(plan.link_bytes_per_pass)},
-                             {"column_slabs", plan.column_slabs},
-                             {"is_of_pass", plan.is_of_pass},
-                             {"network_bytes", spread_json(plan.network_bytes)},
-                             {"messages", spread_json(plan.messages)},
-                             {"network_seconds", plan.network_seconds}});
-  const auto bytes = [](const Spread& spread) {
-    return fmt::format("up to {}, {} on average", format_bytes(spread.largest),
-                       format_bytes(static_cast<std::uint64_t>(spread.mean)));
-  };
-  reporter.print("cluster {}, {} {} each; a process has up to {}, {:.3g} on average",
-                 format_count(static_cast<std::uint64_t>(cluster.nodes), "machine"), cluster.processes_per_node,
-                 cluster.processes_per_node == 1 ? "process" : "processes", format_count(plan.chunks.largest, "chunk"),
-                 plan.chunks.mean);
-  reporter.print("memory  a process plans {}", bytes(plan.host_bytes));
-  if (plan.device_bytes.largest > 0) {
-    reporter.print("device  a process plans {}", bytes(plan.device_bytes));
-    reporter.print("link    a process sends {} per pass", bytes(plan.link_bytes_per_pass));
-  }
-  reporter.print("disk    a process reads {} per pass", bytes(plan.disk_bytes_per_pass));
-  const char* const unit = plan.is_of_pass ? "pass" : "sweep of one pass per mode";
-  reporter.print("network a process sends and receives {}, in up to {} messages, {:.0f} on average, in a {}",
-                 bytes(plan.network_bytes), plan.messages.largest, plan.messages.mean, unit);
-  reporter.print("network about {:.3g} s down the tree of processes and back", plan.network_seconds);
-}
 
 void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.event("plan", as_json(plan));

@@ -2,15 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <blco/cluster.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
 #include <blco/ingest.hpp>
+#include <blco/nonzeros.hpp>
 #include <blco/starts.hpp>
 #include <cmath>
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "engine/tensor/tensor_chunks.hpp"
@@ -215,92 +216,53 @@ TEST(Workers, SendTheRowsOfTheirChunksAlone) {
   }
 }
 
-// Beside what threads send each other: a sweep of least squares with held modes, and a pass to all modes.
-TEST(Workers, SendWhatThePlanOfAClusterCounts) {
-  const TemporaryFolder folder;
-  const TensorFile tensor = ingest_counts(folder, {120, 9000, 90});
-  const std::vector<RowConstraint> nonnegative(3, RowConstraint{.set = RowSet::nonnegative});
-  const CpdModel start = fit_cpd(tensor, {.method = AlsMethod{nonnegative}, .rank = 8, .max_sweeps = 1});
-  std::vector<RowConstraint> one_held(3);
-  one_held[2].set = RowSet::held;
-  std::vector<RowConstraint> two_held = one_held;
-  two_held[0].set = RowSet::held;
-  for (const CpdMethod& method :
-       {CpdMethod(AlsMethod()), CpdMethod(AlsMethod{one_held}), CpdMethod(AlsMethod{two_held}),
-        CpdMethod(AlsMethod{nonnegative}), CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .evaluations = 2}),
-        CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .evaluations = 2, .constraints = one_held})}) {
-    for (const int size : {1, 2, 5, 8, 20}) {
-      CpdOptions options{.method = method, .rank = 8, .tolerance = 0, .initial = &start};
-      const ClusterPlan plan = plan_cluster(tensor, options, {.nodes = size});
-      const auto after = [&](int sweeps, std::uint64_t& passes) {
-        CountingPeers others(tensor, size, {.threads = 1});
-        options.max_sweeps = sweeps;
-        options.compute.peers = &others;
-        options.on_sweep = [&](const SweepReport& report) { return passes += report.passes, true; };
-        fit_cpd(tensor, options);
-        return others.traffic();
-      };
-      std::uint64_t fewer = 0;
-      std::uint64_t more = 0;
-      const std::vector<Traffic> less = after(2, fewer);
-      const std::vector<Traffic> whole = after(4, more);
-      const std::uint64_t units = plan.is_of_pass ? more - fewer : 2;
-      std::uint64_t largest = 0;
-      std::uint64_t messages = 0;
-      double mean = 0;
-      for (std::size_t rank = 0; rank < whole.size(); ++rank) {
-        largest = std::max(largest, (whole[rank].bytes - less[rank].bytes) / units);
-        messages = std::max(messages, (whole[rank].messages - less[rank].messages) / units);
-        mean += static_cast<double>(whole[rank].bytes - less[rank].bytes) / static_cast<double>(units) / size;
-      }
-      SCOPED_TRACE(std::to_string(size) + " processes, method " + std::to_string(method.index()));
-      EXPECT_EQ(plan.processes, size);
-      EXPECT_EQ(plan.network_bytes.largest, largest);
-      EXPECT_EQ(plan.messages.largest, messages);
-      EXPECT_NEAR(plan.network_bytes.mean, mean, 1e-9 * mean);
+// Per process, the bytes of rows of so many columns that it exchanges with its parent and children in a pass of each
+// mode: once there and once back for each row that the chunks of the child or of those below it have.
+std::vector<std::uint64_t> bytes_of_rows(const Tensor& tensor, int size, std::uint64_t columns) {
+  const NonzeroColumns nonzeros = read_coordinates(tensor);
+  const std::uint64_t chunks = tensor.summary().chunk_count;
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(size));
+  for (int rank = 1; rank < size; ++rank) {
+    // Of the chunks of the process and those below it, which are neighbours.
+    const auto first = static_cast<std::size_t>(chunks * static_cast<std::uint64_t>(rank) /
+                                                static_cast<std::uint64_t>(size) * chunk_nnz);
+    const auto last = static_cast<std::uint64_t>(subtree_end(rank, size));
+    const auto end =
+        std::min<std::size_t>(nonzeros.values.size(), chunks * last / static_cast<std::uint64_t>(size) * chunk_nnz);
+    for (const std::vector<std::uint64_t>& indices : nonzeros.coordinates) {
+      const std::set<std::uint64_t> rows(indices.begin() + static_cast<std::ptrdiff_t>(std::min(first, end)),
+                                         indices.begin() + static_cast<std::ptrdiff_t>(end));
+      const std::uint64_t both_ways = 2 * rows.size() * columns * sizeof(double);
+      bytes[static_cast<std::size_t>(rank)] += both_ways;
+      bytes[static_cast<std::size_t>(parent_of(rank))] += both_ways;
     }
   }
+  return bytes;
 }
 
-// Of a chain of two steps down the tree, each with its own bytes; processes of one machine need no network.
-TEST(Workers, TakeTheTimeOfTheLongestWayDownTheTree) {
+TEST(Workers, SendEachOtherTheRowsOfTheirChunks) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_counts(folder, {120, 9000, 90});
-  const CpdOptions options{.rank = 8};
-  const auto seconds = [&](const DeclaredCluster& cluster) {
-    return plan_cluster(tensor, options, cluster).network_seconds;
-  };
-
-  EXPECT_EQ(seconds({.nodes = 1, .processes_per_node = 4}), 0);
-  // Messages alone: 0 sends to 1 and 2, then 2 to 3; of each mode's rows and pass one message there and one back.
-  EXPECT_NEAR(seconds({.nodes = 4, .network_bytes_per_second = 1e30, .message_seconds = 1}), 3 * (6 + 6), 1e-12);
-  // 0 and 1 are on the first machine, 2 and 3 on the second.
-  EXPECT_NEAR(seconds({.nodes = 2, .processes_per_node = 2, .network_bytes_per_second = 1e30, .message_seconds = 1}),
-              12, 1e-12);
-  const ClusterPlan two =
-      plan_cluster(tensor, options, {.nodes = 2, .network_bytes_per_second = 100, .message_seconds = 0});
-  EXPECT_NEAR(two.network_seconds, static_cast<double>(two.network_bytes.largest) / 100, 1e-9 * two.network_seconds);
-}
-
-TEST(Workers, RefuseClustersThatCannotBe) {
-  const TemporaryFolder folder;
-  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
-  const auto refusal = [&](const DeclaredCluster& cluster) -> std::string {
-    try {
-      plan_cluster(tensor, {.rank = 2}, cluster);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-      return error.what();
+  for (const int size : {1, 2, 5, 8, 20}) {
+    CpdOptions options{.rank = 8, .tolerance = 0, .momentum = false};
+    const auto after = [&](int sweeps) {
+      CountingPeers others(tensor, size, {.threads = 1});
+      options.max_sweeps = sweeps;
+      options.compute.peers = &others;
+      fit_cpd(tensor, options);
+      return others.traffic();
+    };
+    const std::vector<Traffic> less = after(2);
+    const std::vector<Traffic> more = after(3);
+    const std::vector<std::uint64_t> expected = bytes_of_rows(tensor, size, 8);
+    for (std::size_t rank = 0; rank < more.size(); ++rank) {
+      SCOPED_TRACE(std::to_string(size) + " processes, rank " + std::to_string(rank));
+      // What they are sent with: heads of messages, orders and replies.
+      const std::uint64_t heads = 256 * (more[rank].messages - less[rank].messages);
+      EXPECT_GE(more[rank].bytes - less[rank].bytes, expected[rank]);
+      EXPECT_LE(more[rank].bytes - less[rank].bytes, expected[rank] + heads);
     }
-    return "none";
-  };
-  for (const DeclaredCluster& cluster :
-       {DeclaredCluster{.nodes = 0}, DeclaredCluster{.nodes = 1 << 20, .processes_per_node = 1 << 20},
-        DeclaredCluster{.processes_per_node = 4097}}) {
-    EXPECT_THAT(refusal(cluster), testing::HasSubstr("1 to 4096 processes"));
   }
-  EXPECT_THAT(refusal({.network_bytes_per_second = 0}), testing::HasSubstr("a bandwidth above 0"));
-  EXPECT_THAT(refusal({.message_seconds = -1}), testing::HasSubstr("a time of at least 0"));
 }
 
 // A transport on which messages to one rank are lost.

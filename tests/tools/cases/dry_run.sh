@@ -10,11 +10,4 @@ run blco-cpd tensor.blco --rank 64 --dry-run --memory 30MiB --threads 2 --declar
   grep -E '^(\$|slabs|blco-cpd)'
 run blco-cpd tensor.blco --rank 8 --declare-gpu 64MiB -o model.h5
 run blco-cpd tensor.blco --rank 8
-cluster() { run blco-cpd tensor.blco --rank 8 --dry-run --memory 30MiB --threads 2 --declare-cluster "$@" 2>&1; }
-cluster 6 | hide_sizes
-cluster 3 --processes-per-node 2 --declare-gpu 64MiB --network-bandwidth 1GB --message-time 1ms | hide_sizes
-run blco-cpd tensor.blco --rank 8 --dry-run --memory 1MiB --declare-cluster 2 2>&1 | hide_sizes
-cluster 2 --devices cpu
-cluster 0
-run blco-cpd tensor.blco --rank 8 --dry-run --message-time 1ms
 list_folder
