@@ -362,6 +362,15 @@ std::vector<Misuse> Misuses::of_fits() {
        [&] {
          choose_rank(std::vector<RankedFit>{{.rank = 1, .fit = not_a_number}, {.rank = 2}});
        }},
+      {"fit_ranks",
+       [&] {
+         fit_ranks(taken_, one_, std::vector{1, 2});
+       }},
+      {"fit_ranks",
+       [&] {
+         fit_ranks(file_, one_, std::vector{1, -2});
+       }},
+      {"fit_ranks", [&] { fit_ranks(file_, one_, std::vector{1}, {.starts = 0}); }},
       {"core_consistency", [&] { core_consistency(taken_, whole_model()); }},
       {"core_consistency", [&] { core_consistency(file_, whole_model(), {.threads = -1}); }},
       {"core_consistency", [&] { core_consistency(file_, whole_model(), {}, {}, not_a_number); }},

@@ -59,6 +59,37 @@ def test_methods_without_a_core_have_no_choice(planted):
     assert [row.core_consistency for row in ranks.rows] == [None, None] and ranks.choice is None
 
 
+def test_what_ends_a_fit_ends_all_ranks(planted):
+    tensor, seen = blco.tensor(*planted), []
+
+    def stop(sweep):
+        seen.append(sweep.sweep)
+        return seen != [1, 2, 3, 1, 2]
+
+    def fail(sweep):
+        if not stop(sweep):
+            raise ValueError("enough")
+
+    ranks = blco.fit_ranks(tensor, [1, 2, 3], max_sweeps=3, tolerance=0, callback=stop)
+
+    assert [len(row.model.fit_history) for row in ranks.rows] == [3, 2] and len(seen) == 5
+    seen.clear()
+    with pytest.raises(ValueError, match="enough") as caught:
+        blco.fit_ranks(tensor, [1, 2, 3], max_sweeps=3, tolerance=0, callback=fail)
+    assert caught.value.model.rank == 2 and len(caught.value.model.fit_history) == 2
+
+
+def test_keywords_of_ranks_are_those_of_a_fit(planted):
+    tensor = blco.tensor(*planted)
+
+    assert blco.fit_ranks(tensor, []).rows == []
+    assert blco.fit_ranks(tensor, [np.int64(2)], max_sweeps=2).rows[0].model.starts is None
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sweeps'"):
+        blco.fit_ranks(tensor, [1, 2], sweeps=3)
+    with pytest.raises(blco.InvalidArgument, match="`checkpoint` is about one fit"):
+        blco.fit_ranks(tensor, [1, 2], checkpoint="c.h5")
+
+
 def test_no_start_is_refused(planted):
     with pytest.raises(blco.InvalidArgument, match="start"):
         blco.fit_cpd(blco.tensor(*planted), 2, starts=0)

@@ -2,11 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <blco/core_consistency.hpp>
 #include <blco/rank_choice.hpp>
-#include <blco/starts.hpp>
-#include <chrono>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -53,112 +49,92 @@ std::string core_words(const std::optional<double>& core) {
 constexpr const char* end_words[] = {"converged", "the limit", "interrupted", "out of time", "unfinished"};
 static_assert(static_cast<std::size_t>(StopReason::unfinished) + 1 == std::size(end_words));
 
-class RankSearch {
+// Tells what happens to the ranks, and saves their models.
+class RankLog {
  public:
-  RankSearch(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter)
+  RankLog(const CpdArguments& arguments, Reporter& reporter)
       : arguments_(arguments),
-        options_(arguments.cpd),
-        tensor_(tensor),
         reporter_(reporter),
-        has_fit_(has_fit(options_.method)),
-        has_core_(arguments.ranks.size() > 1 && has_core_consistency(options_.method)) {
-    const auto* const completion = std::get_if<CompletionMethod>(&options_.method);
+        has_fit_(has_fit(arguments.cpd.method)),
+        has_core_(is_table() && has_core_consistency(arguments.cpd.method)) {
+    const auto* const completion = std::get_if<CompletionMethod>(&arguments.cpd.method);
     is_validated_ = completion != nullptr && completion->validation != nullptr;
   }
 
-  void run() {
-    report_largest_plan();
-    if (is_table()) print_head();
-    Json ranks = Json::array();
-    Json outputs = Json::array();
-    for (const int rank : arguments_.ranks) {
-      if (!ranks.empty() && seconds_left() <= 0) break;
-      const std::optional<StartsReport> starts = fit(rank, ranks.empty());
-      if (!starts) break;
-      const std::filesystem::path output = output_of_rank(arguments_, rank);
-      if (!output.empty()) save(starts->best, output, options_.claims);
-      const std::optional<double> core = has_core_ ? measure_core(starts->best) : std::nullopt;
-      reporter_.event("rank", as_json(*starts, core, output));
-      if (arguments_.starts > 1) tell_matches(*starts);
-      if (is_table()) {
-        print_row(*starts, core);
-      } else {
-        if (least_held_out_) report_held_out(reporter_, *least_held_out_, options_);
-        report_model(reporter_, starts->best, options_, output);
-        return;
-      }
-      ranks.push_back(rank);
-      if (core) weigh(*starts, *core);
-      if (!output.empty()) outputs.push_back(output.string());
-      if (is_interrupted()) break;
-    }
-    finish_table(ranks, outputs);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  bool is_table() const { return arguments_.ranks.size() > 1; }
-
-  double seconds_left() const {
-    if (options_.time_limit_seconds <= 0) return std::numeric_limits<double>::infinity();
-    return options_.time_limit_seconds - std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
-
-  CpdOptions options_of(int rank) const {
-    CpdOptions options = options_;
-    options.rank = rank;
-    options.output = output_of_rank(arguments_, rank);
-    // A limit of 0 would be none.
-    if (options.time_limit_seconds > 0) options.time_limit_seconds = std::max(1e-9, seconds_left());
-    return options;
-  }
-
-  // Finds out before the first fit whether the budget suffices for all, and what else the library refuses.
-  void report_largest_plan() {
-    if (arguments_.ranks.empty()) {
-      plan_starts(tensor_, options_, arguments_.starts);
-      return;
-    }
-    // First, since no other rank takes more memory: a refusal names a budget that suffices for all.
-    const int largest = std::ranges::max(arguments_.ranks);
-    report_plan(reporter_, plan_starts(tensor_, options_of(largest), arguments_.starts));
-    for (const int rank : arguments_.ranks) {
-      if (rank != largest) plan_starts(tensor_, options_of(rank), arguments_.starts);
-    }
-  }
-
-  std::optional<StartsReport> fit(int rank, bool is_first) {
-    CpdOptions options = options_of(rank);
+  void run(const Tensor& tensor) {
+    CpdOptions options = arguments_.cpd;
+    options.on_plan = [this](const CpdPlan& plan) {
+      report_plan(reporter_, plan);
+      if (is_table()) print_head();
+    };
     options.on_sweep = [this](const SweepReport& report) {
       const auto& found = report.held_out;
       if (found && (!least_held_out_ || found->model_error < least_held_out_->model_error)) least_held_out_ = found;
       return !is_interrupted();
     };
-    if (is_table()) {
-      reporter_.note("fitting rank {}{}", rank,
-                     arguments_.starts > 1 ? fmt::format(" from {} starts", arguments_.starts) : "");
-    }
-    begin(rank, 1);
-    try {
-      const auto on_start = [&](const StartReport& report, const CpdModel& model) {
-        if (arguments_.keep_starts) save(model, output_of_start(arguments_, rank, report.start));
-        report_one(report, rank);
-        if (report.start < arguments_.starts) begin(rank, report.start + 1);
-      };
-      return fit_starts(tensor_, options, arguments_.starts, on_start);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::cancelled || is_first) throw;
-      return std::nullopt;
-    }
+    RankSearch search{.starts = arguments_.starts, .measures_core = is_table()};
+    search.output = [this](int rank) { return output_of_rank(arguments_, rank); };
+    search.on_begin = [this](int rank, int start) { begin(rank, start); };
+    search.on_start = [this](const StartReport& report, const CpdModel& model) {
+      if (arguments_.keep_starts) save(model, output_of_start(arguments_, model.rank, report.start));
+      report_one(report, model.rank);
+    };
+    search.on_model = [this](const CpdModel& model) {
+      const std::filesystem::path output = output_of_rank(arguments_, model.rank);
+      if (!output.empty()) save(model, output, arguments_.cpd.claims);
+    };
+    search.on_rank = [this](const RankReport& report) {
+      report_rank(report);
+      return !is_interrupted();
+    };
+    // Where --rank is absent, --init or --resume is given: the library refuses these with several starts.
+    const std::vector<int> ranks = arguments_.ranks.empty() ? std::vector{options.rank} : arguments_.ranks;
+    const std::optional<int> choice = blco::fit_ranks(tensor, options, ranks, search);
+    if (is_table()) finish_table(choice);
   }
+
+ private:
+  bool is_table() const { return arguments_.ranks.size() > 1; }
 
   void begin(int rank, int start) {
     std::string words;
     if (is_table()) words = fmt::format("rank {}", rank);
+    if (start == 0) return reporter_.set_part(words, {{"rank", rank}, {"start", nullptr}});
+    if (is_table() && start == 1) {
+      reporter_.note("fitting rank {}{}", rank,
+                     arguments_.starts > 1 ? fmt::format(" from {} starts", arguments_.starts) : "");
+    }
     if (arguments_.starts > 1)
       words += fmt::format("{}start {} of {}", words.empty() ? "" : ", ", start, arguments_.starts);
     reporter_.set_part(words, {{"rank", rank}, {"start", start}});
+  }
+
+  void report_rank(const RankReport& report) {
+    const StartsReport& starts = report.starts;
+    const std::filesystem::path output = output_of_rank(arguments_, starts.best.rank);
+    note_gap(starts.best.rank, report.core_gap);
+    reporter_.event("rank", as_json(starts, report.core_consistency, output));
+    if (arguments_.starts > 1) tell_matches(starts);
+    if (is_table()) {
+      print_row(starts, report.core_consistency);
+    } else {
+      if (least_held_out_) report_held_out(reporter_, *least_held_out_, arguments_.cpd);
+      report_model(reporter_, starts.best, arguments_.cpd, output);
+    }
+    ranks_.push_back(starts.best.rank);
+    if (!output.empty()) outputs_.push_back(output.string());
+  }
+
+  // Told below the table.
+  void note_gap(int rank, CoreGap gap) {
+    std::string reason;
+    if (gap == CoreGap::size) {
+      reason = fmt::format("the core has more than {} columns, or the rank is above {}", format_count(max_core_columns),
+                           max_core_rank);
+    }
+    if (gap == CoreGap::memory) reason = "it requires more memory; raise --memory";
+    if (gap == CoreGap::stopped) reason = "the job was stopped";
+    if (!reason.empty()) notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", rank, reason));
   }
 
   std::string value_words(double fit, double objective) const {
@@ -212,27 +188,6 @@ class RankSearch {
     tell(starts.best.rank, words);
   }
 
-  std::optional<double> measure_core(const CpdModel& model) {
-    if (core_columns(model.shape.size(), model.rank) > max_core_columns) {
-      notes_.push_back(
-          fmt::format("the core consistency of rank {} is left out: the core has more than {} columns, or the "
-                      "rank is above {}",
-                      model.rank, format_count(max_core_columns), max_core_rank));
-      return std::nullopt;
-    }
-    reporter_.set_part(fmt::format("rank {}", model.rank), {{"rank", model.rank}, {"start", nullptr}});
-    try {
-      const CpdOptions options = options_of(model.rank);
-      return core_consistency(tensor_, model, options.compute, options.on_progress, options.time_limit_seconds);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::cancelled) throw;
-      const bool stopped = error.kind() == ErrorKind::cancelled;
-      notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", model.rank,
-                                   stopped ? "the job was stopped" : "it requires more memory; raise --memory"));
-      return std::nullopt;
-    }
-  }
-
   static const StartReport& best_of(const StartsReport& starts) {
     return starts.starts[static_cast<std::size_t>(starts.best_start - 1)];
   }
@@ -282,37 +237,29 @@ class RankSearch {
     reporter_.print(words);
   }
 
-  void weigh(const StartsReport& starts, double core) {
-    const double fit = has_fit_ ? starts.best.fit() : starts.best.explained.value_or(0);
-    weighed_.push_back({starts.best.rank, fit, core, starts.mean_match.value_or(1)});
-  }
-
-  void finish_table(const Json& ranks, const Json& outputs) {
-    const std::optional<int> choice = choose_rank(weighed_);
-    reporter_.event("result", {{"ranks", ranks}, {"outputs", outputs}, {"choice", or_null(choice)}});
-    if (least_held_out_) report_held_out(reporter_, *least_held_out_, options_);
+  void finish_table(const std::optional<int>& choice) {
+    reporter_.event("result", {{"ranks", ranks_}, {"outputs", outputs_}, {"choice", or_null(choice)}});
+    if (least_held_out_) report_held_out(reporter_, *least_held_out_, arguments_.cpd);
     for (const std::string& note : notes_) reporter_.print("note    " + note);
     if (choice) {
       reporter_.print("choice  rank {}, by fit and core consistency{}; look whether its components make sense", *choice,
                       arguments_.starts > 1 ? ", and how well the starts agree" : "");
     }
-    if (ranks.size() < arguments_.ranks.size()) {
-      reporter_.print("stopped: {} of {} ranks were fitted", ranks.size(), arguments_.ranks.size());
+    if (ranks_.size() < arguments_.ranks.size()) {
+      reporter_.print("stopped: {} of {} ranks were fitted", ranks_.size(), arguments_.ranks.size());
     }
-    for (const Json& output : outputs) reporter_.print("model   {}", output.get<std::string>());
+    for (const std::string& output : outputs_) reporter_.print("model   {}", output);
   }
 
   const CpdArguments& arguments_;
-  const CpdOptions& options_;
-  const Tensor& tensor_;
   Reporter& reporter_;
   bool has_fit_;
   bool has_core_;
   bool is_validated_ = false;
   std::optional<HeldOutReport> least_held_out_;  // of all fits
+  std::vector<int> ranks_;
+  std::vector<std::string> outputs_;
   std::vector<std::string> notes_;
-  std::vector<RankedFit> weighed_;
-  Clock::time_point begin_ = Clock::now();
 };
 
 }  // namespace
@@ -365,7 +312,7 @@ std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank) {
 }
 
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter) {
-  RankSearch(arguments, tensor, reporter).run();
+  RankLog(arguments, reporter).run(tensor);
 }
 
 }  // namespace blco::cli

@@ -1,7 +1,6 @@
 // Fits, plans, MTTKRP and losses, with the options under the words of blco-cpd.
 #include <algorithm>
 #include <array>
-#include <blco/core_consistency.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
 #include <blco/peers.hpp>
@@ -11,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "tools/python/python_support.hpp"
@@ -296,6 +296,14 @@ class PythonPeers final : public Peers {
   int gpu_rank_ = 0;
 };
 
+void set_callbacks(CpdOptions& options, Callbacks& callbacks, const nb::object& callback) {
+  options.on_progress = callbacks.progress();
+  options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
+  options.on_checkpoint = [&](const CheckpointReport& report) {
+    if (report.failure) callbacks.warn(*report.failure);
+  };
+}
+
 // The model, or None; how alike several starts are, or None; and what a callback raised, or None.
 nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress, const nb::object& callback,
               const nb::object& comm) {
@@ -310,11 +318,7 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
     return nb::make_tuple(nb::none(), nb::none(), nb::none());
   }
   Callbacks callbacks(std::move(progress));
-  options.on_progress = callbacks.progress();
-  options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
-  options.on_checkpoint = [&](const CheckpointReport& report) {
-    if (report.failure) callbacks.warn(*report.failure);
-  };
+  set_callbacks(options, callbacks, callback);
   nb::object model = nb::none();
   nb::object agreement = nb::none();
   nb::object raised = nb::none();
@@ -337,19 +341,33 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
   return nb::make_tuple(model, agreement, raised);
 }
 
-// None where it says nothing of such a model, or would take too long.
-std::optional<double> core_of(const Tensor& tensor, const CpdModel& model, const nb::dict& words, nb::object progress) {
-  const CpdOptions options = read_options(tensor, words);
-  if (!has_core_consistency(options.method)) return std::nullopt;
+// A list of (best model of a rank, how alike its starts are, core consistency or None); the choice, or None; and what a
+// callback raised, or None.
+nb::tuple fit_several(const Tensor& tensor, const nb::dict& words, const std::vector<int>& ranks, int starts,
+                      nb::object progress, const nb::object& callback) {
+  CpdOptions options = read_options(tensor, words);
   Callbacks callbacks(std::move(progress));
-  return callbacks.run([&] { return core_consistency(tensor, model, options.compute, callbacks.progress()); });
-}
-
-// Of (rank, fit, core consistency, match).
-std::optional<int> choose(const std::vector<std::tuple<int, double, double, double>>& fits) {
-  std::vector<RankedFit> ranked;
-  for (const auto& [rank, fit, core, match] : fits) ranked.push_back({rank, fit, core, match});
-  return choose_rank(ranked);
+  set_callbacks(options, callbacks, callback);
+  std::vector<RankReport> reports;
+  RankSearch search{.starts = starts};
+  search.on_rank = [&](RankReport&& report) {
+    reports.push_back(std::move(report));
+    return true;
+  };
+  std::optional<int> choice;
+  nb::object raised = nb::none();
+  try {
+    choice = callbacks.run([&] { return fit_ranks(tensor, options, ranks, search); });
+    callbacks.rethrow();
+  } catch (nb::python_error& error) {
+    raised = nb::borrow(error.value());
+  }
+  nb::list rows;
+  for (RankReport& report : reports) {
+    const nb::dict agreement = as_dict(report.starts);
+    rows.append(nb::make_tuple(nb::cast(std::move(report.starts.best)), agreement, report.core_consistency));
+  }
+  return nb::make_tuple(rows, choice, raised);
 }
 
 nb::ndarray<nb::numpy, double> multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict,
@@ -467,9 +485,8 @@ void bind_fits(nb::module_& module) {
            [](StartReport& report, const StartState& state) { new (&report) StartReport(from(state)); });
   module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
              nb::arg("callback").none(), nb::arg("comm").none());
-  module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),
-             nb::arg("progress").none());
-  module.def("choose_rank", choose, nb::arg("fits"));
+  module.def("fit_ranks", fit_several, nb::arg("tensor"), nb::arg("words"), nb::arg("ranks"), nb::arg("starts"),
+             nb::arg("progress").none(), nb::arg("callback").none());
   module.def("plan", plan, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"));
   module.def("mttkrp", multiply, nb::arg("tensor"), nb::arg("factors"), nb::arg("mode"), nb::arg("words"),
              nb::arg("progress").none());

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _blco
-from ._errors import InvalidArgument, OutOfMemory
+from ._errors import InvalidArgument
 from ._model import FittedModel, Model, TuckerModel, matrices_of, number_of_mode
 from ._peers import peers_of
 from ._progress import Progress, callback_of
@@ -68,6 +68,13 @@ def _words(words: dict[str, Any], tensor: Tensor, kind: type[FittedModel] = Mode
     if words.get("validate") is not None:
         words["validate"] = handle_of(words["validate"])
     return words
+
+
+def _with_starts(model: Any, agreement: dict[str, Any] | None) -> Model:
+    """A model of the extension, and how alike its starts are."""
+    found = Model(model)
+    found.starts = agreement and SimpleNamespace(**agreement)
+    return found
 
 
 def fit_cpd(
@@ -143,8 +150,7 @@ def fit_cpd(
         model, agreement, raised = _blco.fit(
             handle_of(tensor), _words(words, tensor), whole("starts", starts, 1), shown, callback, peers_of(comm))
     if model is not None:
-        model = Model(model)
-        model.starts = agreement and SimpleNamespace(**agreement)
+        model = _with_starts(model, agreement)
     if raised is not None:
         raised.model = model
         try:
@@ -253,26 +259,32 @@ class Ranks:
 def fit_ranks(
     tensor: Tensor, ranks: Iterable[int], method: Method | None = None, *, starts: int = 1, **options: Any
 ) -> Ranks:
-    """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them."""
+    """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them. `time_limit` is of
+    all together. What ends a fit ends all, with the ranks that have a model.
+    """
+    unknown = [name for name in options if name not in fit_cpd.__kwdefaults__]
+    if unknown:
+        raise TypeError(f"fit_ranks() got an unexpected keyword argument '{unknown[0]}'")
     if options.get("comm") is not None:
         raise InvalidArgument("`comm` goes with fit_cpd, whose processes but the first have no model to weigh")
-    rows = []
-    for rank in ranks:
-        model = fit_cpd(tensor, rank, method, starts=starts, **options)
-        words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
-        words = {name: word for name, word in words.items() if name not in ("progress", "callback")}
-        try:
-            core = _blco.core_consistency(handle_of(tensor), model._handle, _words(words, tensor), None)
-        except OutOfMemory:
-            core = None
-        rows.append(RankedModel(rank, model, core, None if model.starts is None else model.starts.mean_match))
-    weighed = [
-        (row.rank, (row.model.explained or 0.0) if row.model.fit is None else row.model.fit, row.core_consistency,
-         1.0 if row.match is None else row.match)
-        for row in rows
-        if row.core_consistency is not None
+    numbers = [whole("ranks", rank, 1) for rank in ranks]
+    words = fit_cpd.__kwdefaults__ | options | {"rank": max(numbers, default=1), "method": method}
+    for name in ("starts", "progress", "callback", "comm"):
+        del words[name]
+    with callback_of(options.get("progress", False)) as shown:
+        found, choice, raised = _blco.fit_ranks(handle_of(tensor), _words(words, tensor), numbers,
+                                                whole("starts", starts, 1), shown, options.get("callback"))
+    rows = [
+        RankedModel(model.rank, _with_starts(model, agreement if starts > 1 else None), core, agreement["mean_match"])
+        for model, agreement, core in found
     ]
-    return Ranks(rows, _blco.choose_rank(weighed))
+    if raised is not None:
+        raised.model = rows[-1].model if rows else None
+        try:
+            raise raised
+        finally:
+            del raised, rows, found  # as in fit_cpd
+    return Ranks(rows, choice)
 
 
 def _compute(memory: Size | None, threads: int, devices: str | Sequence[str] | None, precision: Precision,
