@@ -3,6 +3,7 @@
 #include <blco/model_match.hpp>
 #include <blco/starts.hpp>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/fit/cp_fit.hpp"
+#include "engine/fit/tucker_job.hpp"
 
 namespace blco {
 namespace {
@@ -18,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-void check_starts(const CpdOptions& options, int starts) {
+template <class Options>
+void check_starts(const Options& options, int starts) {
   if (starts < 1) refuse(option_name("starts") + " must be at least 1");
   if (starts == 1) return;
   const auto refuse_with = [](const std::string& option, const std::string& why) {
@@ -30,52 +33,123 @@ void check_starts(const CpdOptions& options, int starts) {
   if (!options.compute.trace.empty()) refuse_with("trace", "a trace is of one fit");
 }
 
-std::uint64_t bytes_of_models(const TensorSummary& tensor, int rank, int models) {
-  std::uint64_t bytes = 0;
-  for (const std::uint64_t length : tensor.shape) bytes += length * static_cast<std::uint64_t>(rank) * sizeof(double);
-  bytes *= static_cast<std::uint64_t>(models);
-  // They share their labels.
-  for (const std::uint64_t labels : tensor.label_bytes) bytes += models > 0 ? labels : 0;
-  return bytes;
+std::uint64_t numbers_of_model(const TensorSummary& tensor, const CpdOptions& options) {
+  return std::reduce(tensor.shape.begin(), tensor.shape.end()) * static_cast<std::uint64_t>(options.rank);
 }
 
-// How many models beside that of a fit the budget has room for, and the plan of the fits.
-std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const CpdOptions& options, int starts,
-                                    const DeclaredGpu* declared) {
+std::uint64_t numbers_of_model(const TensorSummary& tensor, const TuckerOptions& options) {
+  std::uint64_t core = 1;
+  std::uint64_t numbers = 0;
+  const std::vector<int> ranks = ranks_of(options, tensor.shape);
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    core *= static_cast<std::uint64_t>(ranks[n]);
+    numbers += tensor.shape[n] * static_cast<std::uint64_t>(ranks[n]);
+  }
+  return numbers + core;
+}
+
+template <class Options>
+std::uint64_t bytes_of_models(const TensorSummary& tensor, const Options& options, int models) {
+  if (models == 0) return 0;
+  // They share their labels.
+  return std::reduce(tensor.label_bytes.begin(), tensor.label_bytes.end()) +
+         numbers_of_model(tensor, options) * sizeof(double) * static_cast<std::uint64_t>(models);
+}
+
+// How many models beside that of a fit the budget has room for, and the plan that plan_beside(bytes) makes for a fit
+// beside so many.
+template <class Options, class PlanBeside>
+auto find_room(const TensorSummary& tensor, const Options& options, int starts, const PlanBeside& plan_beside) {
   constexpr int most_models = 32;
   for (int models = std::min(starts - 1, most_models);; models /= 2) {
-    const std::uint64_t bytes = bytes_of_models(tensor.summary(), options.rank, models);
     try {
-      CpdPlan plan = plan_fit(tensor, options, declared, bytes);
-      plan.minimum_bytes -= bytes - bytes_of_models(tensor.summary(), options.rank, std::min(models, 1));
-      return {models, plan};
+      return std::pair(models, plan_beside(bytes_of_models(tensor, options, models)));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory || models <= 1) throw;
     }
   }
 }
 
+std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const CpdOptions& options, int starts,
+                                    const DeclaredGpu* declared) {
+  auto [models, plan] = find_room(tensor.summary(), options, starts,
+                                  [&](std::uint64_t bytes) { return plan_fit(tensor, options, declared, bytes); });
+  plan.minimum_bytes -= bytes_of_models(tensor.summary(), options, models) -
+                        bytes_of_models(tensor.summary(), options, std::min(models, 1));
+  return {models, plan};
+}
+
+// Sets an automatic method, so that the room for more models than one does not change it.
+std::pair<int, TuckerPlan> plan_models(const Tensor& tensor, TuckerOptions& options, int starts) {
+  if (starts == 1) return {0, plan_tucker(tensor, options)};
+  const TuckerPlan least = plan_run(tensor, options, bytes_of_models(tensor.summary(), options, 1));
+  options.method = least.method;
+  auto [models, plan] = find_room(tensor.summary(), options, starts,
+                                  [&](std::uint64_t bytes) { return plan_run(tensor, options, bytes); });
+  plan.plan.minimum_bytes = least.plan.minimum_bytes;
+  plan.plan.device_minimum_bytes = least.plan.device_minimum_bytes;
+  return {models, plan};
+}
+
+CpdModel run_beside(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes) {
+  return run_fit(tensor, options, held_bytes);
+}
+
+TuckerModel run_beside(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes) {
+  return run_tucker(tensor, options, held_bytes);
+}
+
+void compare(const CpdModel& best, const CpdModel& model, StartReport& report) {
+  const ModelMatch match = match_components(best, model);
+  report.match = match.score;
+  report.component_matches.resize(match.pairs.size());
+  for (const ComponentMatch& pair : match.pairs) {
+    report.component_matches[static_cast<std::size_t>(pair.component)] = pair.score;
+  }
+}
+
+// |U^T V|^2 / R of two row-major matrices with orthonormal columns.
+double space_match(const std::vector<double>& first, const std::vector<double>& second, std::size_t columns) {
+  std::vector<double> products(columns * columns);
+  for (std::size_t at = 0; at < first.size(); at += columns) {
+    for (std::size_t r = 0; r < columns; ++r) {
+      for (std::size_t s = 0; s < columns; ++s) products[r * columns + s] += first[at + r] * second[at + s];
+    }
+  }
+  return std::inner_product(products.begin(), products.end(), products.begin(), 0.0) / static_cast<double>(columns);
+}
+
+void compare(const TuckerModel& best, const TuckerModel& model, StartReport& report) {
+  for (std::size_t n = 0; n < best.factors.size(); ++n) {
+    report.mode_matches.push_back(
+        space_match(best.factors[n], model.factors[n], static_cast<std::size_t>(best.ranks[n])));
+  }
+  report.match = std::ranges::min(report.mode_matches);
+}
+
 bool was_stopped(StopReason reason) { return reason == StopReason::cancelled || reason == StopReason::time; }
 
-using OnStart = std::function<void(const StartReport&, const CpdModel&)>;
+template <class Model>
+using OnStart = std::function<void(const StartReport&, const Model&)>;
 
 constexpr double reaching_shortfall = 1e-3;
 
+template <class Options, class Model>
 class Starts {
  public:
   // `models`: beside that of a fit.
-  Starts(const Tensor& tensor, const CpdOptions& options, int models)
+  Starts(const Tensor& tensor, const Options& options, int models)
       : tensor_(&tensor),
         options_(&options),
         most_models_(static_cast<std::size_t>(models)),
-        held_bytes_(bytes_of_models(tensor.summary(), options.rank, models)) {}
+        held_bytes_(bytes_of_models(tensor.summary(), options, models)) {}
 
   // Returns null if it was stopped before its first sweep was finished; throws then if there is no model yet.
-  const StartReport* run(int start, const OnStart& on_start) {
+  const StartReport* run(int start, const OnStart<Model>& on_start) {
     StartReport report{.start = start, .seed = options_->seed + static_cast<std::uint64_t>(start - 1)};
     const Clock::time_point begin = Clock::now();
     drop_worst();
-    std::optional<CpdModel> model = fit(report);
+    std::optional<Model> model = fit(report);
     if (!model) return nullptr;
     report.sweeps = model->sweeps();
     report.fit = model->fit();
@@ -98,9 +172,9 @@ class Starts {
     return options_->time_limit_seconds > 0 && seconds_since(begin_) >= options_->time_limit_seconds;
   }
 
-  StartsReport finish() {
+  StartsOf<Model> finish() {
     const auto best_model = std::ranges::find(held_, best_, &Held::report);
-    StartsReport all;
+    StartsOf<Model> all;
     double sum = 0;
     int count = 0;
     for (const Held& held : held_) {
@@ -124,12 +198,12 @@ class Starts {
 
  private:
   struct Held {
-    CpdModel model;  // without labels
+    Model model;  // without labels
     std::size_t report;
   };
 
-  std::optional<CpdModel> fit(StartReport& report) {
-    CpdOptions options = *options_;
+  std::optional<Model> fit(StartReport& report) {
+    Options options = *options_;
     options.seed = report.seed;
     if (options.time_limit_seconds > 0) {
       // A limit of 0 would be none.
@@ -144,7 +218,7 @@ class Starts {
       return !options_->on_sweep || options_->on_sweep(sweep);
     };
     try {
-      return run_fit(*tensor_, options, held_bytes_);
+      return run_beside(*tensor_, options, held_bytes_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || reports_.empty()) throw;
       return std::nullopt;
@@ -174,17 +248,8 @@ class Starts {
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(most_models_), held_.end());
   }
 
-  static void compare(const CpdModel& best, const CpdModel& model, StartReport& report) {
-    const ModelMatch match = match_components(best, model);
-    report.match = match.score;
-    report.component_matches.resize(match.pairs.size());
-    for (const ComponentMatch& pair : match.pairs) {
-      report.component_matches[static_cast<std::size_t>(pair.component)] = pair.score;
-    }
-  }
-
   const Tensor* tensor_;
-  const CpdOptions* options_;
+  const Options* options_;
   std::size_t most_models_;
   std::uint64_t held_bytes_;
   Clock::time_point begin_ = Clock::now();
@@ -194,6 +259,18 @@ class Starts {
   std::size_t best_ = 0;  // of reports_
 };
 
+template <class Model, class Options>
+StartsOf<Model> run_starts(const Tensor& tensor, const Options& options, int starts, int models,
+                           const OnStart<Model>& on_start) {
+  Starts<Options, Model> runs(tensor, options, models);
+  for (int start = 1; start <= starts; ++start) {
+    if (start > 1 && runs.is_out_of_time()) break;
+    const StartReport* const report = runs.run(start, on_start);
+    if (report == nullptr || was_stopped(report->stop_reason)) break;
+  }
+  return runs.finish();
+}
+
 }  // namespace
 
 CpdPlan plan_starts(const Tensor& tensor, const CpdOptions& options, int starts, const DeclaredGpu* declared) {
@@ -201,16 +278,25 @@ CpdPlan plan_starts(const Tensor& tensor, const CpdOptions& options, int starts,
   return plan_models(tensor, options, starts, declared).second;
 }
 
-StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int starts, const OnStart& on_start) {
+StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int starts,
+                        const OnStart<CpdModel>& on_start) {
   check_starts(options, starts);
   const int models = starts > 1 ? plan_models(tensor, options, starts, nullptr).first : 0;
-  Starts runs(tensor, options, models);
-  for (int start = 1; start <= starts; ++start) {
-    if (start > 1 && runs.is_out_of_time()) break;
-    const StartReport* const report = runs.run(start, on_start);
-    if (report == nullptr || was_stopped(report->stop_reason)) break;
-  }
-  return runs.finish();
+  return run_starts<CpdModel>(tensor, options, starts, models, on_start);
+}
+
+TuckerPlan plan_starts(const Tensor& tensor, const TuckerOptions& options, int starts) {
+  check_starts(options, starts);
+  TuckerOptions of_all = options;
+  return plan_models(tensor, of_all, starts).second;
+}
+
+TuckerStartsReport fit_starts(const Tensor& tensor, const TuckerOptions& options, int starts,
+                              const OnStart<TuckerModel>& on_start) {
+  check_starts(options, starts);
+  TuckerOptions of_all = options;
+  const int models = starts > 1 ? plan_models(tensor, of_all, starts).first : 0;
+  return run_starts<TuckerModel>(tensor, of_all, starts, models, on_start);
 }
 
 }  // namespace blco

@@ -204,7 +204,7 @@ class TuckerFit : SweepDriver {
     Job& job = *job_->slabs->job;
     // Whole unfoldings have no slabs of random columns: a job before this one makes them.
     if (samples && job_->slabs->slab == 0) {
-      SlabJob sampling = TuckerJob::sampling(*nonzeros_, *options_, *ranks_, stop());
+      SlabJob sampling = TuckerJob::sampling(*nonzeros_, *options_, *ranks_, stop(), job_->held_bytes);
       model_.factors = ColumnSlabs(*nonzeros_, model_.factors, *ranks_, *sampling.job, sampling.slab, *meter_)
                            .sample_vectors(options_->seed, job.pool());
     }
@@ -307,16 +307,22 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
   return ranks;
 }
 
-TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
+TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) { return plan_run(tensor, options, 0); }
+
+TuckerPlan plan_run(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes) {
   const TuckerBegin begin(tensor, options);
-  return describe_tucker(TuckerJob(tensor, begin.options, begin.ranks, {}), tensor, begin.options, begin.ranks);
+  const TuckerJob job(tensor, begin.options, begin.ranks, {}, held_bytes);
+  return describe_tucker(job, tensor, begin.options, begin.ranks);
 }
 
-TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {
+TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) { return run_tucker(tensor, options, 0); }
+
+TuckerModel run_tucker(const Tensor& tensor, const TuckerOptions& given, std::uint64_t held_bytes) {
   ProgressMeter meter(given.on_progress, given.time_limit_seconds);
   TuckerBegin begin(tensor, given);
   TuckerOptions& options = begin.options;
-  TuckerJob job(tensor, options, begin.ranks, [&meter] { return meter.poll(); });
+  TuckerJob job(
+      tensor, options, begin.ranks, [&meter] { return meter.poll(); }, held_bytes);
   const std::vector<std::uint64_t>& label_bytes = tensor.summary().label_bytes;
   const std::vector<std::uint64_t> ranks(begin.ranks.begin(), begin.ranks.end());
   const std::uint64_t bytes =

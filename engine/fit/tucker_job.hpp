@@ -14,17 +14,20 @@ namespace blco {
 bool is_held(const TuckerOptions& options, std::size_t mode);
 
 struct TuckerJob {
-  // HOQRI takes several times the passes and sweeps: only where there is no room for Y beside whole slabs.
-  TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop);
+  // HOQRI takes several times the passes and sweeps: only where there is no room for Y beside whole slabs. The budget
+  // also covers `held_bytes` of the caller.
+  TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop,
+            std::uint64_t held_bytes = 0);
 
   // The initial matrices are sampled from unfoldings.
   static bool samples(const TuckerOptions& options);
   // The job that samples them for a job without slabs.
   static SlabJob sampling(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
-                          const StopPoll& stop);
+                          const StopPoll& stop, std::uint64_t held_bytes);
   TuckerPlan describe() const;
 
   TuckerMethod method;
+  std::uint64_t held_bytes;
   std::optional<SlabJob> slabs;
   std::uint64_t passes_per_sweep = 0;
   std::uint64_t minimum_bytes = 0;
@@ -35,5 +38,10 @@ struct TuckerJob {
             bool is_fixed);
   void find_minimums(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks);
 };
+
+// As fit_tucker; the budget also covers `held_bytes` of the caller.
+TuckerModel run_tucker(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes);
+// As plan_tucker.
+TuckerPlan plan_run(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes);
 
 }  // namespace blco

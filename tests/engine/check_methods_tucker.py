@@ -274,8 +274,37 @@ def check_errors(bench):
             check_form(bench, what, tensor, model, rises=False)  # a cut lowers it
 
 
+def check_starts(bench):
+    """--starts: the best of the fits from single seeds, and how alike their spaces are, by numpy."""
+    tensor = bench.tensor(planted_array(20, (14, 12, 10), 3, noise=1.0, zeros=0.5))
+    options = ("--ranks", "3,4,2", "--sweeps", 8, "--tolerance", 0, "--threads", 1)
+    singles = [fit(bench, tensor, *options, "--seed", seed)[0] for seed in range(7, 12)]
+    best, output, _ = fit(bench, tensor, *options, "--seed", 7, "--starts", 5, "--json")
+    events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    fits = [model.history[-1] for model in singles]
+    bench.holds("tucker starts: each has the fit of its seed",
+                [event["fit"] for event in events if event["event"] == "start"] == fits)
+    first = int(np.argmax(fits))
+    bench.holds("tucker starts: the best is its seed's model", best.core.tobytes() == singles[first].core.tobytes())
+    said = next(event for event in events if event["event"] == "starts")
+    bench.holds("tucker starts: the best is told", (said["best"], said["seed"]) == (first + 1, 7 + first))
+    lowest = []
+    for number, (model, match) in enumerate(zip(singles, said["matches"]), 1):
+        if number == said["best"]:
+            bench.holds("tucker starts: the best has no match", match["match"] is None)
+            continue
+        cosines = [np.linalg.svd(a.T @ b)[1] for a, b in zip(model.factors, best.factors)]
+        expected = [np.mean(of_mode ** 2) for of_mode in cosines]
+        bench.near(f"tucker starts: matches of start {number}", match["modes"], expected, 1e-12)
+        bench.holds(f"tucker starts: match of start {number}", match["match"] == min(match["modes"]))
+        lowest.append(min(expected))
+    bench.near("tucker starts: lowest and mean match", [said["lowest_match"], said["mean_match"]],
+               [min(lowest), np.mean(lowest)], 1e-12)
+
+
 def checks(bench):
     check_errors(bench)
+    check_starts(bench)
     check_programs(bench)
     check_sweeps(bench, "of three modes", bench.tensor(planted_array(11, (14, 12, 10), 3, noise=0.3, zeros=0.2)),
                  "3,4,2")

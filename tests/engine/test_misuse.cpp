@@ -290,6 +290,12 @@ std::vector<Misuse> Misuses::of_fits() {
        }},
       {"fit_starts", [&] { fit_starts(file_, one_, 0); }},
       {"fit_starts", [&] { fit_starts(taken_, one_, 2); }},
+      {"fit_starts", [&] { fit_starts(file_, TuckerOptions{.ranks = {1}}, 0); }},
+      {"fit_starts", [&] { fit_starts(file_, TuckerOptions{}, 2); }},
+      {"plan_starts",
+       [&] {
+         plan_starts(file_, TuckerOptions{.ranks = {9, 9}}, 2);
+       }},
       {"plan_starts", [&] { plan_starts(file_, one_, -1); }},
       {"options_of_model", [&] { options_of_model(folder_ / "tensor.blco"); }},
       {"mttkrp", [&] { mttkrp(file_, {}, 0); }},

@@ -44,6 +44,29 @@ def test_a_fit_gives_the_bits_of_the_program(tensor, program, tmp_path, options,
     assert (model.method, model.ranks, model.shape) == (options.get("method", "hooi"), (4, 3, 2), (13, 9, 11))
 
 
+def test_several_starts_keep_the_best_and_say_how_alike_their_spaces_are(tensor):
+    options = {"max_sweeps": 6, "tolerance": 0, "threads": 1}
+    singles = [blco.fit_tucker(tensor, (4, 3, 2), seed=seed, **options) for seed in (4, 5, 6)]
+
+    model = blco.fit_tucker(tensor, (4, 3, 2), starts=3, seed=4, **options)
+
+    best = int(np.argmax([single.fit for single in singles]))
+    assert model.starts.best == best + 1 and model.starts.count == 3 and singles[0].starts is None
+    assert np.array_equal(model.core, singles[best].core)
+    for n, run in enumerate(model.starts.runs):
+        assert run.seed == 4 + n and run.fit == singles[n].fit and run.component_matches == []
+        if n != best:
+            cosines = [np.linalg.svd(a.T @ b)[1] for a, b in zip(singles[n].factors, model.factors)]
+            assert np.allclose(run.mode_matches, [np.mean(of_mode ** 2) for of_mode in cosines], atol=1e-12)
+            assert run.match == min(run.mode_matches)
+    other = pickle.loads(pickle.dumps(model))
+    assert [run.mode_matches for run in other.starts.runs] == [run.mode_matches for run in model.starts.runs]
+    least = blco.plan_tucker(tensor, (4, 3, 2), threads=1).minimum_bytes
+    assert blco.plan_tucker(tensor, (4, 3, 2), starts=3, threads=1).minimum_bytes > least
+    with pytest.raises(blco.InvalidArgument, match="`starts` and `error` exclude each other"):
+        blco.fit_tucker(tensor, error=0.5, starts=2)
+
+
 def test_the_fit_is_that_of_its_cells_and_factors_are_orthonormal(entries, tensor):
     model = blco.fit_tucker(tensor, 3)
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <blco/starts.hpp>
 #include <blco/tucker_ranks.hpp>
 #include <limits>
 #include <optional>
@@ -23,6 +24,7 @@ struct Arguments {
   std::optional<std::string> held;  // modes
   TuckerOptions tucker;
   double max_error = 0;  // 0: the ranks are given
+  int starts = 1;
   bool dry_run = false;
 };
 
@@ -58,6 +60,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "and always with --deterministic");
   line.begin_group("How it starts");
   line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
+  line.add_whole("--starts", arguments.starts, 1,
+                 {"K",
+                  "Fit K times, from the seeds N, N + 1, ... of --seed, and keep the best model; the matches of each "
+                  "mode's space with the best, 1 for the same space, say whether the answer is stable"});
   line.add_choice<TuckerStart>("--start", tucker.start,
                                {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}},
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
@@ -83,7 +89,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "
                  "method; give other options again. A model of -o continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed", "--start"});
-  line.excludes("--error", {"--checkpoint", "--resume", "--hold"});
+  line.excludes("--error", {"--checkpoint", "--resume", "--hold", "--starts"});
   line.begin_group("Where it computes");
   cli::add_compute_options(line, tucker.compute);
   line.begin_group("Plans without a fit");
@@ -134,6 +140,28 @@ void report_model(const Arguments& arguments, const TuckerModel& model, cli::Rep
   }
 }
 
+TuckerModel fit_from_starts(const Arguments& arguments, const Tensor& tensor, cli::Reporter& reporter) {
+  const int starts = arguments.starts;
+  const auto begin = [&](int start) {
+    reporter.set_part(fmt::format("start {} of {}", start, starts), {{"start", start}});
+  };
+  TuckerOptions tucker = arguments.tucker;
+  tucker.on_plan = {};
+  tucker.on_sweep = [](const SweepReport&) { return !cli::is_interrupted(); };
+  report_plan(plan_starts(tensor, tucker, starts), arguments, tensor.summary(), reporter);
+  begin(1);
+  TuckerStartsReport report = fit_starts(tensor, tucker, starts, [&](const StartReport& start, const TuckerModel&) {
+    reporter.event("start", cli::start_json(start, /*is_fit=*/true, /*is_validated=*/false));
+    reporter.print(cli::start_words(start, /*is_fit=*/true));
+    if (start.start < starts) begin(start.start + 1);
+  });
+  cli::Json json = {{"starts", report.starts.size()}, {"best", report.best_start}, {"seed", report.best.seed}};
+  json.update(cli::matches_json(report, "modes"));
+  reporter.event("starts", json);
+  for (const std::string& words : cli::match_lines(report, "modes", "match of the spaces")) reporter.print(words);
+  return std::move(report.best);
+}
+
 void decompose(Arguments& arguments, cli::Reporter& reporter) {
   TuckerOptions& tucker = arguments.tucker;
   tucker.compute.on_compile = reporter.notes_of_threads();
@@ -149,8 +177,8 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     cli::constrain("--hold", *arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
   const bool searches = arguments.max_error != 0;
   if (arguments.dry_run) {
-    const TuckerPlan plan =
-        searches ? plan_tucker_to_error(tensor, tucker, arguments.max_error) : plan_tucker(tensor, tucker);
+    const TuckerPlan plan = searches ? plan_tucker_to_error(tensor, tucker, arguments.max_error)
+                                     : plan_starts(tensor, tucker, arguments.starts);
     return report_plan(plan, arguments, tensor.summary(), reporter);
   }
   if (arguments.output.empty()) cli::refuse("-o MODEL is required unless --dry-run is given");
@@ -187,7 +215,8 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     reporter.warn(cli::name_flags(error.what(), [](const std::string&) { return true; }));
   };
   const TuckerModel model = searches ? fit_tucker_to_error(tensor, tucker, arguments.max_error, on_last_ranks)
-                                     : fit_tucker(tensor, tucker);
+                            : arguments.starts > 1 ? fit_from_starts(arguments, tensor, reporter)
+                                                   : fit_tucker(tensor, tucker);
   checkpoints.save_beside(tucker.checkpoint, [&] { save(model, arguments.output, &claims); });
   report_model(arguments, model, reporter);
   checkpoints.check_last(arguments.output);

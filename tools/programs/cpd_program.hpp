@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <blco/starts.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -67,6 +68,17 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
 
 // Tells what the least held-out error of a fit is worth.
 void report_held_out(Reporter& reporter, const HeldOutReport& means, const CpdOptions& options);
+
+// The fit, or else the objective.
+std::string value_words(bool is_fit, double fit, double objective);
+// One of several starts, once it has ended.
+Json start_json(const StartReport& report, bool is_fit, bool is_validated);
+std::string start_words(const StartReport& report, bool is_fit);
+const StartReport& best_of(const StartsSummary& starts);
+// How alike the starts are; `parts` names those of the models that have matches of their own, `score` the match. A line
+// for each start that was compared with the best, and one for all.
+Json matches_json(const StartsSummary& starts, const char* parts);
+std::vector<std::string> match_lines(const StartsSummary& starts, const char* parts, const char* score);
 
 // Tells of checkpoints that cannot be saved, also with --quiet: each reason once, and their number when one is saved
 // again.

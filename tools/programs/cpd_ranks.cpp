@@ -45,10 +45,6 @@ std::string core_words(const std::optional<double>& core) {
   return or_dash(core, core > -1000.0 ? "{:.1f}" : "{:.2g}");
 }
 
-// By StopReason.
-constexpr const char* end_words[] = {"converged", "the limit", "interrupted", "out of time", "unfinished"};
-static_assert(static_cast<std::size_t>(StopReason::unfinished) + 1 == std::size(end_words));
-
 // Tells what happens to the ranks, and saves their models.
 class RankLog {
  public:
@@ -114,7 +110,10 @@ class RankLog {
     const std::filesystem::path output = output_of_rank(arguments_, starts.best.rank);
     note_gap(starts.best.rank, report.core_gap);
     reporter_.event("rank", as_json(starts, report.core_consistency, output));
-    if (arguments_.starts > 1) tell_matches(starts);
+    if (arguments_.starts > 1) {
+      for (const std::string& words : match_lines(starts, "components", "factor match score"))
+        tell(starts.best.rank, words);
+    }
     if (is_table()) {
       print_row(starts, report.core_consistency);
     } else {
@@ -137,23 +136,10 @@ class RankLog {
     if (!reason.empty()) notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", rank, reason));
   }
 
-  std::string value_words(double fit, double objective) const {
-    return has_fit_ ? fmt::format("{:.6f}", fit) : fmt::format("{:.6e}", objective);
-  }
-
   void report_one(const StartReport& report, int rank) {
-    Json json = {{"rank", rank}, {"start", report.start}, {"seed", report.seed}, {"sweeps", report.sweeps}};
-    json[has_fit_ ? "fit" : "objective"] = has_fit_ ? report.fit : report.objective;
-    if (is_validated_) json["validation_error"] = or_null(report.validation_error);
-    json["is_best"] = report.is_best;
-    json["stop_reason"] = to_string(report.stop_reason);
-    json["seconds"] = report.seconds;
-    std::string words =
-        fmt::format("start {:>3}  seed {}  {}, {}  {} {}", report.start, report.seed,
-                    format_count(report.sweeps, "sweep"), end_words[static_cast<std::size_t>(report.stop_reason)],
-                    has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
-    if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
-    if (report.is_best && report.start > 1) words += "  best so far";
+    Json json = {{"rank", rank}};
+    json.update(start_json(report, has_fit_, is_validated_));
+    std::string words = start_words(report, has_fit_);
     if (arguments_.keep_starts) {
       const std::string output = output_of_start(arguments_, rank, report.start).string();
       json["output"] = output;
@@ -168,30 +154,6 @@ class RankLog {
     is_table() ? reporter_.note("rank {}, {}", rank, words) : reporter_.print(words);
   }
 
-  void tell_matches(const StartsReport& starts) {
-    constexpr std::size_t most = 16;  // that a line has room for
-    for (const StartReport& start : starts.starts) {
-      if (!start.match) continue;
-      std::string words =
-          fmt::format("match {:>3}  {:.4f} with the best, by its components:", start.start, *start.match);
-      for (std::size_t r = 0; r < std::min(most, start.component_matches.size()); ++r)
-        words += fmt::format(" {:.2f}", start.component_matches[r]);
-      tell(starts.best.rank, words + (start.component_matches.size() > most ? " ..." : ""));
-    }
-    std::string words =
-        fmt::format("starts  {} of {} starts reach{} the best fit; the best is start {}, seed {}", starts.reaching,
-                    starts.starts.size(), starts.reaching == 1 ? "es" : "", starts.best_start, starts.best.seed);
-    if (starts.lowest_match) {
-      words += fmt::format("; factor match score with it: lowest {:.4f}, mean {:.4f}", *starts.lowest_match,
-                           *starts.mean_match);
-    }
-    tell(starts.best.rank, words);
-  }
-
-  static const StartReport& best_of(const StartsReport& starts) {
-    return starts.starts[static_cast<std::size_t>(starts.best_start - 1)];
-  }
-
   Json as_json(const StartsReport& starts, const std::optional<double>& core,
                const std::filesystem::path& output) const {
     const StartReport& best = best_of(starts);
@@ -199,15 +161,7 @@ class RankLog {
         {"rank", starts.best.rank}, {"starts", starts.starts.size()}, {"seed", best.seed}, {"sweeps", best.sweeps}};
     json[has_fit_ ? "fit" : "objective"] = has_fit_ ? best.fit : best.objective;
     if (is_validated_) json["validation_error"] = or_null(best.validation_error);
-    json["reaching"] = starts.reaching;
-    json["matches"] = list_json(starts.starts, [](const StartReport& start) {
-      return Json{{"start", start.start},
-                  {"reaches_best", start.reaches_best},
-                  {"match", or_null(start.match)},
-                  {"components", start.component_matches}};
-    });
-    json["lowest_match"] = or_null(starts.lowest_match);
-    json["mean_match"] = or_null(starts.mean_match);
+    json.update(matches_json(starts, "components"));
     json["core_consistency"] = or_null(core);
     json["stop_reason"] = to_string(best.stop_reason);
     json["output"] = output.empty() ? Json(nullptr) : Json(output.string());
@@ -225,7 +179,7 @@ class RankLog {
 
   void print_row(const StartsReport& starts, const std::optional<double>& core) {
     const StartReport& best = best_of(starts);
-    std::string words = fmt::format("{:>6}  {:>14}", starts.best.rank, value_words(best.fit, best.objective));
+    std::string words = fmt::format("{:>6}  {:>14}", starts.best.rank, value_words(has_fit_, best.fit, best.objective));
     if (is_validated_) words += fmt::format("  {:>14}", or_dash(best.validation_error, "{:.6g}"));
     if (arguments_.starts > 1) {
       words +=

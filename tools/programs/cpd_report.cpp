@@ -22,6 +22,15 @@ void print_tiers(Reporter& reporter, const CpdPlan& plan) {
       format_count(plan.packed_chunks), format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
 }
 
+// By StopReason.
+constexpr const char* end_words[] = {"converged", "the limit", "interrupted", "out of time", "unfinished"};
+static_assert(static_cast<std::size_t>(StopReason::unfinished) + 1 == std::size(end_words));
+
+// Of the components of a CP model, or of the modes of a Tucker model.
+const std::vector<double>& part_matches(const StartReport& start) {
+  return start.mode_matches.empty() ? start.component_matches : start.mode_matches;
+}
+
 // Which order of the nonzeros each mode's passes read.
 void print_orders(Reporter& reporter, const CpdPlan& plan) {
   if (!plan.orders_note.empty()) reporter.print("orders  not read: {}", plan.orders_note);
@@ -334,6 +343,67 @@ void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>
         "sweep{}: a smaller --rank would fit as well",
         n, min, rank, sweeps, sweeps == 1 ? "" : "s");
   }
+}
+
+std::string value_words(bool is_fit, double fit, double objective) {
+  return is_fit ? fmt::format("{:.6f}", fit) : fmt::format("{:.6e}", objective);
+}
+
+Json start_json(const StartReport& report, bool is_fit, bool is_validated) {
+  Json json = {{"start", report.start}, {"seed", report.seed}, {"sweeps", report.sweeps}};
+  json[is_fit ? "fit" : "objective"] = is_fit ? report.fit : report.objective;
+  if (is_validated) json["validation_error"] = or_null(report.validation_error);
+  json["is_best"] = report.is_best;
+  json["stop_reason"] = to_string(report.stop_reason);
+  json["seconds"] = report.seconds;
+  return json;
+}
+
+std::string start_words(const StartReport& report, bool is_fit) {
+  std::string words =
+      fmt::format("start {:>3}  seed {}  {}, {}  {} {}", report.start, report.seed,
+                  format_count(report.sweeps, "sweep"), end_words[static_cast<std::size_t>(report.stop_reason)],
+                  is_fit ? "fit" : "objective", value_words(is_fit, report.fit, report.objective));
+  if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
+  if (report.is_best && report.start > 1) words += "  best so far";
+  return words;
+}
+
+const StartReport& best_of(const StartsSummary& starts) {
+  return starts.starts[static_cast<std::size_t>(starts.best_start - 1)];
+}
+
+Json matches_json(const StartsSummary& starts, const char* parts) {
+  Json json = {{"reaching", starts.reaching}};
+  json["matches"] = list_json(starts.starts, [parts](const StartReport& start) {
+    return Json{{"start", start.start},
+                {"reaches_best", start.reaches_best},
+                {"match", or_null(start.match)},
+                {parts, part_matches(start)}};
+  });
+  json["lowest_match"] = or_null(starts.lowest_match);
+  json["mean_match"] = or_null(starts.mean_match);
+  return json;
+}
+
+std::vector<std::string> match_lines(const StartsSummary& starts, const char* parts, const char* score) {
+  constexpr std::size_t most = 16;  // that a line has room for
+  std::vector<std::string> lines;
+  for (const StartReport& start : starts.starts) {
+    if (!start.match) continue;
+    const std::vector<double>& matches = part_matches(start);
+    std::string words = fmt::format("match {:>3}  {:.4f} with the best, by its {}:", start.start, *start.match, parts);
+    for (std::size_t r = 0; r < std::min(most, matches.size()); ++r) words += fmt::format(" {:.2f}", matches[r]);
+    lines.push_back(words + (matches.size() > most ? " ..." : ""));
+  }
+  std::string words =
+      fmt::format("starts  {} of {} starts reach{} the best fit; the best is start {}, seed {}", starts.reaching,
+                  starts.starts.size(), starts.reaching == 1 ? "es" : "", starts.best_start, best_of(starts).seed);
+  if (starts.lowest_match) {
+    words += fmt::format("; {} with it: lowest {:.4f}, mean {:.4f}", score, *starts.lowest_match, *starts.mean_match);
+  }
+  lines.push_back(words);
+  return lines;
 }
 
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,

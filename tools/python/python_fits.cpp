@@ -68,6 +68,17 @@ nb::dict as_dict(const CpdPlan& plan) {
   return dict;
 }
 
+nb::dict as_dict(const StartsSummary& starts) {
+  nb::dict dict;
+  dict["count"] = starts.starts.size();
+  dict["best"] = starts.best_start;
+  dict["reaching"] = starts.reaching;
+  dict["lowest_match"] = starts.lowest_match;
+  dict["mean_match"] = starts.mean_match;
+  dict["runs"] = starts.starts;
+  return dict;
+}
+
 namespace {
 
 Loss read_loss(const std::string& name) {
@@ -235,17 +246,6 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words, int starts) {
   return as_dict(without_lock([&] { return plan_starts(tensor, options, starts); }));
 }
 
-nb::dict as_dict(const StartsReport& report) {
-  nb::dict dict;
-  dict["count"] = report.starts.size();
-  dict["best"] = report.best_start;
-  dict["reaching"] = report.reaching;
-  dict["lowest_match"] = report.lowest_match;
-  dict["mean_match"] = report.mean_match;
-  dict["runs"] = report.starts;
-  return dict;
-}
-
 // An object of Python with rank, size, neighbours, send(to, bytes) and receive(from); it may have gpu_sharers and
 // gpu_rank.
 class PythonPeers final : public Peers {
@@ -341,8 +341,8 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
   return nb::make_tuple(model, agreement, raised);
 }
 
-// A list of (best model of a rank, how alike its starts are, core consistency or None); the choice, or None; and what a
-// callback raised, or None.
+// A list of (best model of a rank, how alike several starts are or None, core consistency or None); the choice, or
+// None; and what a callback raised, or None.
 nb::tuple fit_several(const Tensor& tensor, const nb::dict& words, const std::vector<int>& ranks, int starts,
                       nb::object progress, const nb::object& callback) {
   CpdOptions options = read_options(tensor, words);
@@ -364,7 +364,7 @@ nb::tuple fit_several(const Tensor& tensor, const nb::dict& words, const std::ve
   }
   nb::list rows;
   for (RankReport& report : reports) {
-    const nb::dict agreement = as_dict(report.starts);
+    const nb::object agreement = starts > 1 ? nb::object(as_dict(report.starts)) : nb::none();
     rows.append(nb::make_tuple(nb::cast(std::move(report.starts.best)), agreement, report.core_consistency));
   }
   return nb::make_tuple(rows, choice, raised);
@@ -407,7 +407,7 @@ nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std
 // A start as pickles have it.
 using StartState =
     std::tuple<int, std::uint64_t, std::size_t, double, double, std::optional<double>, std::optional<double>, int,
-               double, bool, bool, std::optional<double>, std::vector<double>>;
+               double, bool, bool, std::optional<double>, std::vector<double>, std::vector<double>>;
 
 StartState state_of(const StartReport& start) {
   return {start.start,
@@ -422,14 +422,16 @@ StartState state_of(const StartReport& start) {
           start.is_best,
           start.reaches_best,
           start.match,
-          start.component_matches};
+          start.component_matches,
+          start.mode_matches};
 }
 
 StartReport from(const StartState& state) {
   StartReport start;
   int reason = 0;
   std::tie(start.start, start.seed, start.sweeps, start.fit, start.objective, start.explained, start.validation_error,
-           reason, start.seconds, start.is_best, start.reaches_best, start.match, start.component_matches) = state;
+           reason, start.seconds, start.is_best, start.reaches_best, start.match, start.component_matches,
+           start.mode_matches) = state;
   start.stop_reason = static_cast<StopReason>(reason);
   return start;
 }
@@ -475,11 +477,12 @@ void bind_fits(nb::module_& module) {
   nb::class_<StartReport>(module, "Start", "One of several fits.")
       .def_ro("seed", &StartReport::seed)
       .def_ro("sweeps", &StartReport::sweeps)
-      .def_ro("fit", &StartReport::fit, "Of als.")
+      .def_ro("fit", &StartReport::fit, "Of als and of Tucker models.")
       .def_ro("objective", &StartReport::objective, "Of the other methods.")
       .def_ro("reaches_best", &StartReport::reaches_best)
       .def_ro("match", &StartReport::match, "With the best model: 1 if they are the same; None of the best itself.")
       .def_ro("component_matches", &StartReport::component_matches, "Of each component of the best model.")
+      .def_ro("mode_matches", &StartReport::mode_matches, "Of the spaces of each mode of a Tucker model.")
       .def("__getstate__", state_of)
       .def("__setstate__",
            [](StartReport& report, const StartState& state) { new (&report) StartReport(from(state)); });

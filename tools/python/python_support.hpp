@@ -19,6 +19,7 @@
 #include <blco/labels.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
+#include <blco/starts.hpp>
 #include <blco/tensor.hpp>
 #include <blco/views.hpp>
 #include <exception>
@@ -107,6 +108,7 @@ class Keywords {
 Compute read_compute(Keywords& words, Compute compute = {});
 
 nb::dict as_dict(const CpdPlan& plan);
+nb::dict as_dict(const StartsSummary& starts);
 
 // Jobs that run without the interpreter's lock. When the interpreter ends they must have ended: it ends a thread that
 // asks for the lock later, in the midst of its C++.

@@ -1,5 +1,6 @@
 // Tucker models: fits with the options under the words of blco-tucker, numbers as views, files.
 #include <blco/report.hpp>
+#include <blco/starts.hpp>
 #include <blco/tucker_ranks.hpp>
 
 #include "tools/python/python_support.hpp"
@@ -13,7 +14,7 @@ struct TuckerWords {
 };
 
 // The dict keeps alive what the options point to.
-TuckerWords read_options(const nb::dict& dict, const TensorSummary& tensor) {
+TuckerWords read_options(const nb::dict& dict, const TensorSummary& tensor, int starts) {
   Keywords words(dict);
   TuckerWords read;
   TuckerOptions& options = read.options;
@@ -31,6 +32,9 @@ TuckerWords read_options(const nb::dict& dict, const TensorSummary& tensor) {
   }
   options.constraints = read_held(words, tensor);
   words.take("error", read.max_error);
+  if (read.max_error != 0 && starts > 1) {
+    refuse("`starts` and `error` exclude each other: each start would find ranks of its own");
+  }
   words.take("resume", options.resume);
   words.take("checkpoint", options.checkpoint);
   words.take("every", options.checkpoint_sweeps);
@@ -43,10 +47,10 @@ TuckerWords read_options(const nb::dict& dict, const TensorSummary& tensor) {
   return read;
 }
 
-nb::dict plan(const Tensor& tensor, const nb::dict& words) {
-  const TuckerWords read = read_options(words, tensor.summary());
+nb::dict plan(const Tensor& tensor, const nb::dict& words, int starts) {
+  const TuckerWords read = read_options(words, tensor.summary(), starts);
   const TuckerPlan plan = without_lock([&] {
-    return read.max_error == 0 ? plan_tucker(tensor, read.options)
+    return read.max_error == 0 ? plan_starts(tensor, read.options, starts)
                                : plan_tucker_to_error(tensor, read.options, read.max_error);
   });
   nb::dict dict = as_dict(plan.plan);
@@ -56,9 +60,10 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words) {
   return dict;
 }
 
-// The model, or None; and what a callback raised, or None.
-nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, const nb::object& callback) {
-  TuckerWords read = read_options(words, tensor.summary());
+// The model, or None; how alike several starts are, or None; and what a callback raised, or None.
+nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress,
+              const nb::object& callback) {
+  TuckerWords read = read_options(words, tensor.summary(), starts);
   TuckerOptions& options = read.options;
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
@@ -67,18 +72,24 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, 
     if (report.failure) callbacks.warn(*report.failure);
   };
   const auto run = [&] {
-    if (read.max_error == 0) return fit_tucker(tensor, options);
-    return fit_tucker_to_error(tensor, options, read.max_error, [&](const Error& error) { callbacks.warn(error); });
+    if (read.max_error == 0) return fit_starts(tensor, options, starts);
+    TuckerStartsReport report;
+    report.best =
+        fit_tucker_to_error(tensor, options, read.max_error, [&](const Error& error) { callbacks.warn(error); });
+    return report;
   };
   nb::object model = nb::none();
+  nb::object agreement = nb::none();
   nb::object raised = nb::none();
   try {
-    model = nb::cast(callbacks.run(run));
+    TuckerStartsReport report = callbacks.run(run);
+    if (starts > 1) agreement = as_dict(report);
+    model = nb::cast(std::move(report.best));
     callbacks.rethrow();
   } catch (nb::python_error& error) {
     raised = nb::borrow(error.value());
   }
-  return nb::make_tuple(model, raised);
+  return nb::make_tuple(model, agreement, raised);
 }
 
 nb::list top_of_core(const TuckerModel& model, std::size_t count) {
@@ -122,10 +133,10 @@ void bind_tucker(nb::module_& module) {
             return named_entries(model.top(mode, column, count), model.labels, mode);
           },
           nb::arg("mode"), nb::arg("column"), nb::arg("count"));
-  module.def("fit_tucker", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("progress").none(),
+  module.def("fit_tucker", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
              nb::arg("callback").none());
   module.def("principal_angles", principal_angles, nb::arg("first"), nb::arg("second"));
-  module.def("plan_tucker", plan, nb::arg("tensor"), nb::arg("words"));
+  module.def("plan_tucker", plan, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"));
   module.def("report_tucker", report, nb::arg("model"), nb::arg("output"), nb::arg("words"));
   module.def("load_tucker", load_tucker, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));
   module.def("is_tucker", is_tucker, nb::arg("path"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <blco/tucker.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,7 @@ struct StartReport {
   int start = 0;  // counted from 1
   std::uint64_t seed = 0;
   std::size_t sweeps = 0;
-  double fit = 0;                               // AlsMethod only
+  double fit = 0;                               // AlsMethod and Tucker models only
   double objective = 0;                         // of the other methods
   std::optional<double> explained = {};         // SweepReport::explained
   std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: the smallest of its sweeps
@@ -26,14 +27,16 @@ struct StartReport {
   // It falls short of the best start by no more than 0.001: of the fit, of `explained`, or of the validation error as a
   // share of the least one; of another objective, by that share of the sum of the squared values.
   bool reaches_best = false;
-  // Factor match score (model_match.hpp) with the best model, and that of each component of the best model; none of the
-  // best start itself, and of one whose model was not held.
+  // Factor match score (model_match.hpp) with the best model, and that of each component of the best model. Of a Tucker
+  // model, whose columns may be rotated, of each mode instead the mean of the squared cosines of the principal angles
+  // between the spaces of the two matrices U and V, |U^T V|^2 / R: 1 where the spaces are the same, R / I on average
+  // for spaces at random; and the least of these. None of the best start itself, and of one whose model was not held.
   std::optional<double> match = {};
   std::vector<double> component_matches = {};
+  std::vector<double> mode_matches = {};
 };
 
-struct StartsReport {
-  CpdModel best;
+struct StartsSummary {
   int best_start = 1;
   std::vector<StartReport> starts;  // those that were finished, and one that was stopped
   int reaching = 0;                 // how many of them reach the best, itself included
@@ -42,6 +45,13 @@ struct StartsReport {
   std::optional<double> lowest_match;
   std::optional<double> mean_match;
 };
+
+template <class Model>
+struct StartsOf : StartsSummary {
+  Model best;
+};
+using StartsReport = StartsOf<CpdModel>;
+using TuckerStartsReport = StartsOf<TuckerModel>;
 
 // Runs whole fits with the seeds options.seed, options.seed + 1, ..., and keeps the best model. The best has the
 // largest fit; with other methods than AlsMethod the smallest objective; with held-out entries the smallest error. Of
@@ -57,5 +67,11 @@ StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int sta
 
 // Returns the plan that each of the fits would have: that of plan_cpd, with room for the models of others.
 CpdPlan plan_starts(const Tensor& tensor, const CpdOptions& options, int starts, const DeclaredGpu* declared = nullptr);
+
+// Same for Tucker models, by fit_tucker. An automatic method is the one that the budget has room for beside one more
+// model, in all starts.
+TuckerStartsReport fit_starts(const Tensor& tensor, const TuckerOptions& options, int starts,
+                              const std::function<void(const StartReport&, const TuckerModel&)>& on_start = {});
+TuckerPlan plan_starts(const Tensor& tensor, const TuckerOptions& options, int starts);
 
 }  // namespace blco

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ._progress import Progress, callback_of
 from ._tensor import Tensor, handle_of
 from ._words import Path, Size, refuse_inputs, size_in_bytes, whole
 
+_Kind = TypeVar("_Kind", Model, TuckerModel)
 Modes = bool | str | int | Sequence[str | int]
 Method = Literal["als", "apr", "gcp", "gcp-adam", "complete"]
 TuckerMethod = Literal["auto", "hooi", "hoqri"]
@@ -70,9 +71,9 @@ def _words(words: dict[str, Any], tensor: Tensor, kind: type[FittedModel] = Mode
     return words
 
 
-def _with_starts(model: Any, agreement: dict[str, Any] | None) -> Model:
+def _with_starts(kind: type[_Kind], model: Any, agreement: dict[str, Any] | None) -> _Kind:
     """A model of the extension, and how alike its starts are."""
-    found = Model(model)
+    found = kind(model)
     found.starts = agreement and SimpleNamespace(**agreement)
     return found
 
@@ -150,7 +151,7 @@ def fit_cpd(
         model, agreement, raised = _blco.fit(
             handle_of(tensor), _words(words, tensor), whole("starts", starts, 1), shown, callback, peers_of(comm))
     if model is not None:
-        model = _with_starts(model, agreement)
+        model = _with_starts(Model, model, agreement)
     if raised is not None:
         raised.model = model
         try:
@@ -176,6 +177,7 @@ def fit_tucker(
     error: float | None = None,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
+    starts: int = 1,
     seed: int | None = None,
     start: Literal["random", "nvecs"] | None = None,
     initial: TuckerModel | None = None,
@@ -198,20 +200,21 @@ def fit_tucker(
 
     `method` is hooi, hoqri (less memory, more sweeps) or auto; `start` is random or nvecs. With `error` the ranks are
     found, from those that are given up or down, for which |X - M| / |X| is at most this; where `memory` does not hold
-    the next ranks, a warning names what does. Other options are those of blco-tucker; None is the default. `initial` is
-    a model, which gives the ranks too, and so does the file of `resume`; the tensor may have grown since. Modes of
-    `hold`, by name or number or True for all, keep that model's matrices. `progress`, `callback` and Ctrl-C are as with
-    `fit_cpd`.
+    the next ranks, a warning names what does. `starts` are as with `fit_cpd`; their matches are of the spaces of each
+    mode. Other options are those of blco-tucker; None is the default. `initial` is a model, which gives the ranks too,
+    and so does the file of `resume`; the tensor may have grown since. Modes of `hold`, by name or number or True for
+    all, keep that model's matrices. `progress`, `callback` and Ctrl-C are as with `fit_cpd`.
     """
     words = dict(locals())
-    for name in ("tensor", "progress", "callback"):
+    for name in ("tensor", "starts", "progress", "callback"):
         del words[name]
     for written in (checkpoint, trace):
         refuse_inputs(written, getattr(tensor, "path", None))
     with callback_of(progress) as shown:
-        model, raised = _blco.fit_tucker(handle_of(tensor), _words(words, tensor, TuckerModel), shown, callback)
+        model, agreement, raised = _blco.fit_tucker(
+            handle_of(tensor), _words(words, tensor, TuckerModel), whole("starts", starts, 1), shown, callback)
     if model is not None:
-        model = TuckerModel(model)
+        model = _with_starts(TuckerModel, model, agreement)
     if raised is not None:
         raised.model = model
         try:
@@ -222,11 +225,13 @@ def fit_tucker(
 
 
 def plan_tucker(
-    tensor: Tensor, ranks: int | Sequence[int] | None = None, method: TuckerMethod | None = None, **options: Any
+    tensor: Tensor, ranks: int | Sequence[int] | None = None, method: TuckerMethod | None = None, *, starts: int = 1,
+    **options: Any
 ) -> SimpleNamespace:
     """What `fit_tucker` with these options would take: the method, the passes, where the chunks stay, the memory."""
     words = {"ranks": ranks, "method": method, "initial": None, "memory": None, "device_memory": None} | options
-    return SimpleNamespace(**_blco.plan_tucker(handle_of(tensor), _words(words, tensor, TuckerModel)))
+    return SimpleNamespace(**_blco.plan_tucker(
+        handle_of(tensor), _words(words, tensor, TuckerModel), whole("starts", starts, 1)))
 
 
 @dataclass(frozen=True)
@@ -275,7 +280,7 @@ def fit_ranks(
         found, choice, raised = _blco.fit_ranks(handle_of(tensor), _words(words, tensor), numbers,
                                                 whole("starts", starts, 1), shown, options.get("callback"))
     rows = [
-        RankedModel(model.rank, _with_starts(model, agreement if starts > 1 else None), core, agreement["mean_match"])
+        RankedModel(model.rank, _with_starts(Model, model, agreement), core, agreement and agreement["mean_match"])
         for model, agreement, core in found
     ]
     if raised is not None:

@@ -91,6 +91,9 @@ class FittedModel:
 
     _handle: _blco.Model | _blco.TuckerModel
     _column = "column"
+    #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match, and runs,
+    #: each with its seed and its matches.
+    starts: SimpleNamespace | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -181,7 +184,7 @@ class FittedModel:
 
     def _state(self) -> dict[str, Any]:
         """What no file of a model has."""
-        return {}
+        return {"starts": self.starts}
 
 
 def _made(factors: Any, weights: Any, labels: Any, mode_names: Any) -> _blco.Model:
@@ -219,9 +222,6 @@ class Model(FittedModel):
         labels: Sequence[Sequence[Any] | None] | None = None,
         mode_names: Sequence[str] | None = None,
     ):
-        #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match, and
-        #: runs, each with its seed and its matches.
-        self.starts: SimpleNamespace | None = None
         if isinstance(factors, Model):
             self.starts = factors.starts
             if weights is None and labels is None and mode_names is None:
@@ -270,9 +270,6 @@ class Model(FittedModel):
     def found_ridge(self) -> float | None:
         """The ridge that a fit by `complete` found, 0 for none; None where it was given."""
         return self._handle.found_ridge
-
-    def _state(self) -> dict[str, Any]:
-        return {"starts": self.starts}
 
     def top(self, count: int = 3) -> Summary:
         """All components by falling norm, with their `count` largest entries in each mode. Their weights are these
