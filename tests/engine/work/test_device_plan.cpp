@@ -267,8 +267,8 @@ class MovedBytes : public testing::Test {
     const Plan ample = make_plan(tensor, needs);
     double packed = 0;
     for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
-    // Beyond the minimum there are also two more slots.
-    needs.device_budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
+    // Too little for another slot, which loses a page.
+    needs.device_budget_bytes = ample.device_minimum_bytes +
                                 static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
     needs.budget_bytes = ample.minimum_bytes + static_cast<std::uint64_t>(host_share * packed);
     return make_plan(tensor, needs);
