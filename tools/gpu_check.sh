@@ -3,7 +3,7 @@
 #
 #   tools/gpu_check.sh                 builds here, then checks
 #   tools/gpu_check.sh --pack FILE     builds here and packs the programs into FILE, to be carried elsewhere; its name
-#                                      ends in .tar.gz, or .tar.zst, which is smaller and needs zstd there
+#                                      ends in .tar.gz, or .tar.zst, which needs zstd there
 #   tools/gpu_check.sh --run PACK      checks with the programs of PACK, such a file or the folder that it was unpacked
 #                                      to: needs a driver, no compiler, no packages
 #

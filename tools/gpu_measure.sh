@@ -125,13 +125,22 @@ give_up() {
   exit 1
 }
 
+# A pack in .tar.gz has another one in it, and the zstd that unpacks that.
 unpack() {
-  [ -f "$folder" ] || return 0
-  mkdir "$work/pack"
-  if ! tar -C "$work/pack" -xf "$folder" 2>"$work/unpack.err"; then
-    give_up "$folder cannot be unpacked: $(tail -n 1 "$work/unpack.err"); where zstd is missing, take a pack in .tar.gz"
+  local given=$folder
+  mkdir "$work/pack" "$work/inner"
+  if [ -f "$folder" ]; then
+    if ! tar -C "$work/pack" -xf "$folder" 2>"$work/unpack.err"; then
+      give_up "$folder cannot be unpacked: $(tail -n 1 "$work/unpack.err"); where zstd is missing, take a pack in .tar.gz"
+    fi
+    folder=$work/pack
   fi
-  folder=$work/pack
+  [ -e "$folder/pack.tar.zst" ] || return 0
+  if ! LD_LIBRARY_PATH=$folder/lib "$folder/zstd" -dqc "$folder/pack.tar.zst" 2>"$work/unpack.err" |
+    tar -C "$work/inner" -xf - 2>>"$work/unpack.err"; then
+    give_up "$given cannot be unpacked: $(tail -n 1 "$work/unpack.err")"
+  fi
+  folder=$work/inner
 }
 
 # The loader's own words for a C library that is too old name none of this.

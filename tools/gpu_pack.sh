@@ -19,6 +19,8 @@ max_mib=40  # what can be carried, with room for the working tree
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 folder=$work/pack
+outer=$work/outer
+mkdir -p "$outer/lib"
 case "$pack" in
   *.tar.*) ;;
   *) folder=$pack ;;
@@ -34,8 +36,15 @@ build() {
   cmake --build "$where" -j"$(nproc)" --target "${programs[@]/#/packed_}" >&2
 }
 
-# The programs of a build, as tests/gpu links them to travel, and the shared libraries that they load but those of the C
-# library and the driver. cuBLAS, of some hundred MB, is found where they run.
+# The shared libraries that a program loads but those of the C library and the driver.
+copy_libraries() {
+  ldd "$1" | awk '$3 ~ /^\// { print $3 }' |
+    { grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libcuda)\.so' || true; } |
+    while read -r library; do strip -o "$2/$(basename "$library")" "$library"; done
+}
+
+# The programs of a build, as tests/gpu links them to travel, and their libraries. cuBLAS, of some hundred MB, is found
+# where they run.
 gather() {
   local from=$1/bin/packed to=$2
   mkdir -p "$to" "$folder/lib"
@@ -45,15 +54,22 @@ gather() {
       say "$program links cuBLAS, and would not start where that is missing"
       exit 1
     fi
-    ldd "$from/$program" | awk '$3 ~ /^\// { print $3 }' |
-      { grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libcuda)\.so' || true; } |
-      while read -r library; do strip -o "$folder/lib/$(basename "$library")" "$library"; done
+    copy_libraries "$from/$program" "$folder/lib"
   done
 }
 
+# gzip finds nothing again that lies more than 32 KiB back, and the programs have most of their code in common. So it
+# gets what zstd made of them, with a zstd that unpacks it.
+wrap() {
+  tar -C "$folder" --owner=0 --group=0 -cf - . | compress >"$outer/pack.tar.zst"
+  folder=$outer
+}
+
+compress() { zstd -q -12 --long=27; }
+
 # The newest version of the C library whose symbols the pack uses.
 glibc_version() {
-  find "$folder" -type f -exec objdump -T {} + | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1 |
+  find "$folder" "$outer" -type f -exec objdump -T {} + | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1 |
     sed 's/.*_//'
 }
 
@@ -186,6 +202,10 @@ build_all() {
 
 if [ "$folder" = "$pack" ]; then rm -rf "${folder:?}/lib" "$folder/cuda12"; fi
 if [ -n "$built" ]; then gather "$built" "$folder"; else build_all; fi
+if [[ $pack == *.gz ]] && command -v zstd >/dev/null; then
+  strip -o "$outer/zstd" "$(command -v zstd)"
+  copy_libraries "$outer/zstd" "$outer/lib"
+fi
 glibc=$(glibc_version)
 echo "$glibc" >"$folder/glibc"
 git rev-parse --short HEAD >"$folder/commit"
@@ -193,7 +213,11 @@ git rev-parse --short HEAD >"$folder/commit"
 [ "$folder" != "$pack" ] || exit 0
 
 mkdir -p "$(dirname "$pack")"
-ZSTD_CLEVEL=12 tar -C "$folder" --owner=0 --group=0 -caf "$pack" .
+[ ! -e "$outer/zstd" ] || wrap
+case "$pack" in
+  *.zst) tar -C "$folder" --owner=0 --group=0 -cf - . | compress >"$pack" ;;
+  *) tar -C "$folder" --owner=0 --group=0 -caf "$pack" . ;;
+esac
 bytes=$(stat -c %s "$pack")
 say "$pack: $(awk "BEGIN { printf \"%.1f\", $bytes / 1048576 }") MiB, for glibc $glibc or newer"
 if [ "$bytes" -gt $((max_mib << 20)) ]; then

@@ -314,7 +314,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
     report.compacted_modes = compact.compacted();
     return report;
   }
-  const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu);
+  const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu, options.on_compile);
   // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
   TemporaryFile file(output);
   std::optional<TemporaryFile> held_out_file;
@@ -384,7 +384,7 @@ static PackedEntries ingest_in_memory(CoordinateReader& reader, const IngestOpti
     return ingest_in_memory(compact, without_compact(options), executor, progress);
   }
   if (options.hold_out > 0) refuse(option_name("hold_out") + " needs a container to write; leave it out");
-  const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu);
+  const std::unique_ptr<RunDevice> device = find_run_device(options.sorts_on_gpu, options.on_compile);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.sizes.packs_in_memory = true;

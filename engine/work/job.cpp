@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/compile_note.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/device_list.hpp"
@@ -242,7 +243,7 @@ namespace {
 }  // namespace
 
 void Job::make_backend() {
-  tell_of_compiling();
+  if (gpu_) tell_of_compiling(*gpu_->gpu(), on_compile_);
   try {
     backend_ = needs_.kind->make(backend_config(needs_, plan_), side_jobs_);
   } catch (const NoPinnedMemory& error) {

@@ -74,8 +74,6 @@ class Job {
   bool has_chunks_to_share() const;
   void choose_device(const Compute& compute);
   int take_gpu_in_turn();
-  // Calls Compute::on_compile where the driver has to.
-  void tell_of_compiling() const;
   void choose_slabs();
   std::string obstacle_to_orders() const;
   std::string advantage_of_natural_order(const Plan& ordered) const;

@@ -79,15 +79,6 @@ void Job::choose_device(const Compute& compute) {
                                    : found.limits->free_bytes / 10 * 9 / static_cast<std::uint64_t>(sharers);
 }
 
-void Job::tell_of_compiling() const {
-  if (!gpu_ || gpu_->gpu()->has_machine_code || !on_compile_) return;
-  const int capability = gpu_->gpu()->capability;
-  const std::string dotted = std::to_string(capability / 100) + '.' + std::to_string(capability % 100 / 10);
-  on_compile_("this build has no machine code for compute capability " + dotted + ", that of the GPU " +
-              gpu_->gpu()->name + ": the driver compiles it at the first start, which takes minutes; later starts " +
-              "find it in the driver's cache");
-}
-
 // Of the GPUs that this process sees, takes that of its number among the processes that see them. Returns how many of
 // these share it.
 int Job::take_gpu_in_turn() {

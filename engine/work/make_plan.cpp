@@ -31,9 +31,6 @@ constexpr int max_useful_readers = 62;
 // solver, and if singular the eigenvectors and a product.
 constexpr std::uint64_t solver_matrices = 8;
 
-// Copies of the output in device memory are a multiple of this, the granularity of cudaMalloc.
-constexpr std::uint64_t device_granule = 512;
-
 // Moves streamed chunks to `tier`, the same share of every stretch of the pass, so that they alternate with the others,
 // and at most `most_share` of them. Returns the bytes taken.
 template <class BytesOf>
@@ -258,7 +255,6 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   }
   room -= device_bytes(needs, plan) - plan.device_minimum_bytes;
   plan.private_bytes = std::min(room / 4, needs.kind->useful_private_bytes(needs.backend, needs.threads));
-  plan.private_bytes = plan.private_bytes / device_granule * device_granule;
   const std::uint64_t without = device_bytes(needs, plan);
   plan.keep_previous = needs.want_previous && needs.kind->slabs() == 1;
   if (device_bytes(needs, plan) > without + room / 4) plan.keep_previous = false;

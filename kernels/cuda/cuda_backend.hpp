@@ -15,8 +15,8 @@ namespace blco {
 // call that failed), out_of_memory, invalid_argument (a mode longer than 2^32).
 std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const DeviceLimits& limits);
 
-// Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, slots; without
-// resident_bytes.
+// Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, slots, and what cudaMalloc
+// loses by each buffer; without resident_bytes.
 std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits);
 
 // Largest private_bytes that the backend makes use of.

@@ -7,15 +7,16 @@
 namespace blco {
 namespace {
 
-// cudaMalloc hands out multiples of this.
-constexpr std::uint64_t device_granule = 512;
-// Tables of lines, fault record, and the runtime's rounding of small allocations.
+// cudaMalloc takes device memory in pages of this size: of the last page of a buffer the rest may be lost.
+constexpr std::uint64_t device_page_bytes = std::uint64_t{2} << 20;
+// Tables of lines, fault record.
 constexpr std::uint64_t table_and_flag_bytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t max_useful_copies = 7;
 // Pinned staging of dense transfers, and a row update's numbers on the host.
 constexpr std::uint64_t staging_bytes = std::uint64_t{2} << 20;
 
-std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
+// A whole page more, not the next multiple: so plans go by the sizes of a job's buffers, however small these are.
+std::uint64_t with_lost(std::uint64_t buffer_bytes) { return buffer_bytes + device_page_bytes; }
 
 std::uint64_t factor_bytes(const BackendConfig& config, int mode) {
   return config.layout.mode(mode).length * static_cast<std::uint64_t>(config.columns_of(mode)) *
@@ -63,24 +64,24 @@ class GpuKind final : public DeviceKind {
 std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits) {
   const Precision precision = config.precision;
   const std::uint64_t longest = std::ranges::max(config.layout.shape());
-  std::uint64_t bytes = table_and_flag_bytes;
+  std::uint64_t bytes = with_lost(table_and_flag_bytes) + with_lost(0);  // the other is of chunks that stay
   std::uint64_t outputs = 0;
   for (int mode = 0; mode < config.layout.order(); ++mode) {
     const std::uint64_t matrices = (config.keep_previous ? 2 : 1) * (has_mode(config.dual_modes, mode) ? 2 : 1);
-    bytes += matrices * granules(factor_bytes(config, mode));
-    const std::uint64_t output = granules(output_bytes(config, mode));
+    bytes += matrices * with_lost(factor_bytes(config, mode));
+    const std::uint64_t output = with_lost(output_bytes(config, mode));
     outputs = config.all_outputs ? outputs + output : std::max(outputs, output);
   }
   bytes += outputs;
   for (std::size_t v = 0; v < std::min(config.device_vectors, config.vectors.size()); ++v) {
-    bytes += granules(config.vectors[v].rows * static_cast<std::uint64_t>(config.rank) * sizeof(double));
+    bytes += with_lost(config.vectors[v].rows * static_cast<std::uint64_t>(config.rank) * sizeof(double));
   }
-  bytes += granules(config.private_bytes);
-  bytes += granules(cuda::term_bytes(config.slots, limits.multiprocessors));
-  bytes += granules(cuda::DenseSizes(longest, config.rank, output_number_bytes(precision),
-                                     factor_number_bytes(precision), config.dual_modes != 0)
-                        .bytes);
-  return bytes + static_cast<std::uint64_t>(config.slots) * granules(config.slot_bytes);
+  bytes += with_lost(config.private_bytes);
+  bytes += with_lost(cuda::term_bytes(config.slots, limits.multiprocessors));
+  bytes += with_lost(cuda::DenseSizes(longest, config.rank, output_number_bytes(precision),
+                                      factor_number_bytes(precision), config.dual_modes != 0)
+                         .bytes);
+  return bytes + static_cast<std::uint64_t>(config.slots) * with_lost(config.slot_bytes);
 }
 
 std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits) {

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <initializer_list>
-
 #include "kernels/cuda/device_code.hpp"
 
 namespace blco {
@@ -10,12 +7,9 @@ __global__ void no_work_kernel() {}
 
 }  // namespace
 
-int cuda::oldest_architecture() { return std::min({__CUDA_ARCH_LIST__}); }
-
-bool cuda::has_machine_code(int capability) {
-  return std::ranges::any_of(std::initializer_list<int>{__CUDA_ARCH_LIST__}, [capability](int built) {
-    return built / 100 == capability / 100 && built <= capability;
-  });
+std::span<const int> cuda::architectures() {
+  static constexpr int list[] = {__CUDA_ARCH_LIST__};
+  return list;
 }
 
 cudaError_t cuda::find_code() {

@@ -1,6 +1,7 @@
 // Looks for a device that can run this build: a chain of checks, each of which may say what is in the way.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/device_code.hpp"
 #include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/machine_code.hpp"
 #include "kernels/device_kind.hpp"
 
 namespace blco {
@@ -69,7 +71,7 @@ std::optional<Obstacle> read_properties(Candidate& found) {
 
 std::optional<Obstacle> check_code(Candidate& found) {
   const int capability = capability_of(found.properties);
-  const int oldest = cuda::oldest_architecture();
+  const int oldest = std::ranges::min(cuda::architectures());
   const std::string gpu =
       std::string("the GPU ") + found.properties.name + " has compute capability " + dotted(capability, 100);
   const std::string remedy = "build blco with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability / 10) +

@@ -34,6 +34,7 @@ struct DeviceProperties {
   std::uint64_t shared_bytes_per_block = 160 << 10;
   std::uint64_t shared_bytes_per_multiprocessor = 164 << 10;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+  std::uint64_t granule_bytes = 2 << 20;                // cudaMalloc takes whole ones of the memory
   std::uint64_t pinned_bytes = std::uint64_t{1} << 40;  // most that cudaHostAlloc gives
   int driver_version = 13000;  // as CUDA writes 13.0; 0: no driver. Below the runtime's, no other call works
   bool present = true;         // otherwise the driver finds no device
@@ -58,7 +59,7 @@ struct Counters {
   // That ran while a thread waited by polling, which takes a processor.
   std::uint64_t polled_kernels = 0;
   std::uint64_t live_allocations = 0;
-  std::uint64_t live_bytes = 0;  // of device memory
+  std::uint64_t live_bytes = 0;  // of device memory, in whole granules
   std::uint64_t max_bytes = 0;   // that were alive at once
   std::uint64_t live_pinned = 0;
   std::uint64_t live_pinned_bytes = 0;

@@ -332,7 +332,10 @@ class CudaSlabs : public CudaFit {
   static CpdOptions narrow(const std::vector<std::string>& devices) {
     CpdOptions options = on(devices);
     options.rank = rank;
-    if (devices.front() == "cuda") options.compute.memory.device_bytes = all_rows * rank * sizeof(double) / 4;
+    // Beside them a page for each of three factors, an output, its copies, the chunks that stay, two slots, sums of
+    // terms, scratch and tables.
+    constexpr std::uint64_t pages = 11 * (std::uint64_t{2} << 20);
+    if (devices.front() == "cuda") options.compute.memory.device_bytes = all_rows * rank * sizeof(double) / 4 + pages;
     return options;
   }
 

@@ -88,6 +88,24 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));
 }
 
+// Of device memory a buffer takes whole pages, whatever it asks for.
+TEST_P(CudaMethods, KeepToTheLeastBudget) {
+  SKIP_ON_HARDWARE();
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    CpdOptions options = on({"cuda"});
+    options.max_sweeps = 1;
+    options.compute.precision = precision;
+    const std::uint64_t least = plan_cpd(*tensor_, options).device_minimum_bytes;
+    options.compute.memory.device_bytes = least;
+    simt::reset();
+
+    fit_cpd(*tensor_, options);
+
+    EXPECT_GT(simt::counters().max_bytes, 0U);
+    EXPECT_LE(simt::counters().max_bytes, least);
+  }
+}
+
 // The CPU leads a device, and a device the CPU, or another device; with room for all chunks, and for none.
 TEST_P(CudaMethods, ShareThePassesWithOtherDevices) {
   simt::set_device({.count = 2});
@@ -236,8 +254,10 @@ TEST_P(CudaTucker, GivesTheFitOfTheCpu) {
       EXPECT_LE(simt::counters().max_bytes, whole.plan.device_planned_bytes);
 
       if (policy != simt::Policy::shuffled) continue;
+      reset(policy);
       options.compute.memory.device_bytes = whole.plan.device_minimum_bytes;
       EXPECT_GT(expect_fit_of_the_cpu(tensor, options).passes_per_sweep, shape.size());
+      EXPECT_LE(simt::counters().max_bytes, whole.plan.device_minimum_bytes);
     }
     expect_fit_of_the_cpu(tensor, of_ranks(ranks, TuckerMethod::hoqri));
   }

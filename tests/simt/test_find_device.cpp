@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "kernels/cuda/machine_code.hpp"
 #include "kernels/device_kind.hpp"
 #include "tests/simt/simt_control.hpp"
 
@@ -36,7 +38,7 @@ TEST_F(FindDevice, TakesWhatTheDeviceReports) {
   EXPECT_EQ(found.limits->memory_bytes, 1U << 30);
 }
 
-// The emulator stands for a build for the architectures 80 and 90.
+// The emulator stands for a build with machine code for 8.0 and PTX for 9.0.
 TEST_F(FindDevice, NamesTheComputeCapabilityOfAGpuThatIsTooOld) {
   simt::set_device({.name = "Tesla T4", .major = 7, .minor = 5});
   expect_none("the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer", "");
@@ -59,14 +61,15 @@ TEST_F(FindDevice, AsksWhetherThereIsCodeForTheDevice) {
   EXPECT_TRUE(find_device().limits) << "the errors are forgotten";
 }
 
-// The emulator's list of architectures is 80 and 90. Code for 8.0 runs on all of 8, PTX on what is newer.
+// Code for 8.0 runs on all of 8, PTX on 9.0 and what is newer.
 TEST_F(FindDevice, KnowsForWhichDevicesTheDriverCompilesItsCode) {
   struct Case {
     int major;
     int minor;
     bool has_machine_code;
   };
-  for (const Case& gpu : {Case{8, 0, true}, {8, 6, true}, {8, 9, true}, {9, 0, true}, {10, 0, false}, {12, 1, false}}) {
+  for (const Case& gpu :
+       {Case{8, 0, true}, {8, 6, true}, {8, 9, true}, {9, 0, false}, {10, 0, false}, {12, 1, false}}) {
     simt::set_device({.major = gpu.major, .minor = gpu.minor});
 
     const DeviceSearch found = find_device();
@@ -74,6 +77,30 @@ TEST_F(FindDevice, KnowsForWhichDevicesTheDriverCompilesItsCode) {
     ASSERT_TRUE(found.limits);
     EXPECT_EQ(found.limits->has_machine_code, gpu.has_machine_code) << gpu.major << '.' << gpu.minor;
     EXPECT_EQ(found.limits->capability, 100 * gpu.major + 10 * gpu.minor);
+  }
+}
+
+TEST(MachineCode, IsOfTheArchitecturesThatHaveMoreThanPtx) {
+  struct Case {
+    std::string of_cmake;
+    std::vector<int> of_nvcc;
+    std::vector<int> with_code;
+  };
+  const std::vector<int> capabilities{800, 860, 890, 900, 1000, 1030, 1200};
+  for (const Case& build : {Case{"80,90", {800, 900}, {800, 860, 890, 900}},
+                            {"90", {900}, {900}},
+                            {"90-virtual", {900}, {}},
+                            {"86-real,90-virtual", {860, 900}, {860, 890}},
+                            {"80-real,90-real,90-virtual", {800, 900}, {800, 860, 890, 900}},
+                            {"80-virtual,90a,100f-real,120-virtual", {800, 900, 1000, 1200}, {900, 1000, 1030}},
+                            {"native", {890}, {890}},
+                            {"all-major", {800, 900, 1000}, {800, 860, 890, 900, 1000, 1030}},
+                            {"", {900}, {900}}}) {
+    std::vector<int> with_code;
+    for (const int capability : capabilities) {
+      if (cuda::has_machine_code(capability, build.of_cmake, build.of_nvcc)) with_code.push_back(capability);
+    }
+    EXPECT_EQ(with_code, build.with_code) << build.of_cmake;
   }
 }
 

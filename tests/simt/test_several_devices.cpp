@@ -8,13 +8,16 @@
 #include <blco/memory_tensor.hpp>
 #include <blco/peers.hpp>
 #include <blco/tucker.hpp>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
+#include "engine/work/job.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/work/counting_peers.hpp"
@@ -26,6 +29,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -244,12 +249,40 @@ TEST_F(SeveralDevices, AreTakenInTurnByTheProcessesOfAMachine) {
     named.compute.peers = &process;
     EXPECT_EQ(plan_cpd(*tensor_, named).device, "cuda:1, emulated");
     EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, whole / 3);
-    named.compute.memory.device_bytes = 5'000'000;
-    EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, 5'000'000);
+    named.compute.memory.device_bytes = 50'000'000;
+    EXPECT_EQ(plan_cpd(*tensor_, named).device_budget_bytes, 50'000'000);
   }
   int current = -1;
   EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
   EXPECT_EQ(current, 0);
+}
+
+// Three processes on two GPUs have memory at the same time: there is room if they part the GPUs, and none if each takes
+// itself for the only one.
+TEST_F(SeveralDevices, HoldWhatProcessesAllocateThatKnowOfEachOther) {
+  simt::set_device({.memory_bytes = 60 << 20, .count = 2});
+  const auto failures_of = [&](int sharers) {
+    constexpr int processes = 3;
+    std::latch planned(processes);
+    std::latch allocated(processes);
+    Words failures(processes);
+    const auto run = [&](int rank) {
+      PlannedProcess process(rank, sharers);
+      Compute compute = on({"cuda"}).compute;
+      compute.peers = &process;
+      Job job(*tensor_, compute, needs_of(*tensor_, 4, Precision::f64));
+      planned.arrive_and_wait();
+      failures[static_cast<std::size_t>(rank)] = failure_of([&] { job.make_backend(); }, ErrorKind::out_of_memory);
+      allocated.arrive_and_wait();
+    };
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < processes; ++rank) threads.emplace_back(run, rank);
+    threads.clear();
+    return failures;
+  };
+
+  EXPECT_THAT(failures_of(3), Each("no failure"));
+  EXPECT_THAT(failures_of(1), Contains(HasSubstr("cudaMalloc of ")));
 }
 
 TEST_F(SeveralDevices, ComputeForTheProcessesOfAMachine) {
@@ -318,6 +351,27 @@ TEST_F(SeveralDevices, ForWhichTheDriverCompilesCodeAreToldOfBeforeTheyWork) {
   EXPECT_THAT(fit_on({"cuda:1"}), ElementsAre(HasSubstr("takes minutes")));
   EXPECT_EQ(kernels_before, 0);
   EXPECT_THAT(fit_on({"all"}), SizeIs(2));
+}
+
+// The emulator has no device that sorts: an ingest ends where it asks for one.
+TEST_F(SeveralDevices, AreToldOfByAnIngestToo) {
+  const std::vector<std::vector<std::uint32_t>> at{{0, 1}, {1, 0}};
+  const auto told_on = [&](const simt::DeviceProperties& properties) {
+    simt::set_device(properties);
+    Words told;
+    IngestOptions options{.sorts_on_gpu = true};
+    options.on_compile = [&](const std::string& text) { told.push_back(text); };
+    try {
+      const MemoryTensor tensor({{at[0], at[1]}, {}}, options);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("`sorts_on_gpu`"));
+    }
+    return told;
+  };
+
+  EXPECT_THAT(told_on({.major = 8, .minor = 6}), IsEmpty());
+  EXPECT_THAT(told_on({.name = "New GPU", .major = 9}),
+              ElementsAre(AllOf(HasSubstr("compute capability 9.0, that of the GPU New GPU"), HasSubstr("minutes"))));
 }
 
 // The first GPU may be full, or another process may have it for itself.

@@ -89,7 +89,7 @@ plan           blco-cpd large/t.blco --rank 16 --dry-run
 plan-least     blco-cpd large/t.blco --rank 16 --dry-run --memory LEAST --json
 plan-apr       blco-cpd large/t.blco --rank 16 --dry-run --method apr --memory LEAST --starts 3
 plan-gpu       blco-cpd large/t.blco --rank 16 --dry-run --declare-gpu 16GiB
-plan-gpu-json  blco-cpd large/t.blco --rank 16 --dry-run --declare-gpu 20MiB --json
+plan-gpu-json  blco-cpd large/t.blco --rank 16 --dry-run --declare-gpu 48MiB --json
 
 info           blco-info large/t.blco
 info-wide      blco-info reorder-wide/t.blco --json

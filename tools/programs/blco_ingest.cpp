@@ -321,5 +321,6 @@ int main(int argc, char** argv) {
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
+  arguments.ingest.on_compile = reporter.notes_of_threads();
   return line.run(argc, argv, [&] { ingest(line, arguments, reporter); });
 }

@@ -17,6 +17,12 @@
 
 namespace blco::python {
 
+void warn_on_any_thread(const std::string& text) {
+  if (RunningJobs::must_end()) return;
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) PyErr_WriteUnraisable(nullptr);
+}
+
 Compute read_compute(Keywords& words, Compute compute) {
   if (words.has("devices")) {
     const nb::object devices = words.take("devices");
@@ -31,6 +37,7 @@ Compute read_compute(Keywords& words, Compute compute) {
   words.take("memory", compute.memory.host_bytes);
   words.take("device_memory", compute.memory.device_bytes);
   words.take("trace", compute.trace);
+  compute.on_compile = warn_on_any_thread;
   return compute;
 }
 

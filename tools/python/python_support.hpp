@@ -110,6 +110,10 @@ Compute read_compute(Keywords& words, Compute compute = {});
 nb::dict as_dict(const CpdPlan& plan);
 nb::dict as_dict(const StartsSummary& starts);
 
+// For a job on any of its threads, without the interpreter's lock: warns of what does not end it. Nobody on such a
+// thread takes an exception, which a warning may be made into.
+void warn_on_any_thread(const std::string& text);
+
 // Jobs that run without the interpreter's lock. When the interpreter ends they must have ended: it ends a thread that
 // asks for the lock later, in the midst of its C++.
 class RunningJobs {

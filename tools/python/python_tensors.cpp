@@ -57,6 +57,7 @@ IngestOptions read_ingest_options(const nb::dict& dict) {
   words.take("hold_out", options.hold_out);
   words.take("held_out_to", options.held_out_to);
   words.take_word<bool>("devices", options.sorts_on_gpu, {{"cpu", false}, {"cuda", true}});
+  options.on_compile = warn_on_any_thread;
   words.take("compact", options.compact);
   words.take("orders", options.orders);
   words.take_word<Reorder>("reorder", options.reorder, {{"none", Reorder::none}, {"frequency", Reorder::frequency}});

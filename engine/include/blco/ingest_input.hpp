@@ -6,6 +6,7 @@
 #include <blco/views.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,7 @@ struct IngestOptions {
   // not hold all entries, they are sorted in shorter runs, through temporary files. No hardware has shown yet that this
   // is faster.
   bool sorts_on_gpu = false;
+  std::function<void(const std::string&)> on_compile = {};  // as that of Compute, for sorts_on_gpu
   // Above 0 and below 1: about this share of all cells, with all of their entries, goes to the container held_out_to
   // instead, which has the same shape, labels and numbers. A hash of a cell's labels, or of coordinates where there are
   // no labels, decides, and nothing else. Not with Reorder::frequency.

@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/compile_note.hpp"
 
 namespace blco {
 namespace {
@@ -70,8 +71,10 @@ class RunOnDevice final : public MemoryRun {
 
 }  // namespace
 
-std::unique_ptr<RunDevice> find_run_device(bool on_gpu) {
+std::unique_ptr<RunDevice> find_run_device(bool on_gpu, const std::function<void(const std::string&)>& on_compile) {
   if (!on_gpu) return nullptr;
+  const DeviceSearch found = find_device();
+  if (found.limits) tell_of_compiling(*found.limits, on_compile);
   return on_device([] { return make_run_device(); });
 }
 

@@ -14,6 +14,7 @@
 #include "tests/simt/plain_blas.hpp"
 
 struct cublasContext {
+  int device = 0;
   cudaStream_t stream = nullptr;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
@@ -50,9 +51,13 @@ cublasStatus_t queue(const char* name, cublasHandle_t handle, bool is_known, cub
     if (!is_known) return refuse(cudaErrorInvalidValue, std::string(name) + " in a form that the fake does not know");
     if (handle->pointers != pointers) return refuse(cudaErrorInvalidValue, "scalars in the wrong memory");
     if (handle->workspace == nullptr) return refuse(cudaErrorInvalidValue, "a handle without a workspace of its own");
+    if (device.streams.exists(handle->stream) && handle->stream->device != handle->device) {
+      return refuse(cudaErrorInvalidValue, "a handle of another device than the stream's");
+    }
     for (const Argument& argument : arguments) {
-      if (!device.memory.contains(argument.numbers, argument.bytes)) {
-        return refuse(cudaErrorInvalidValue, std::string(name) + " on numbers that are not in one device allocation");
+      if (device.memory.device_of(argument.numbers, argument.bytes) != handle->device) {
+        return refuse(cudaErrorInvalidValue,
+                      std::string(name) + " on numbers that are not in one allocation of the handle's device");
       }
     }
     return simt::queue_kernel(nullptr, 1, 1, 0, handle->stream,
@@ -67,7 +72,7 @@ cublasStatus_t queue(const char* name, cublasHandle_t handle, bool is_known, cub
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   return status_of(simt::call("cublasCreate", [&](FakeDevice&) {
-    *handle = new cublasContext;
+    *handle = new cublasContext{.device = simt::current_device()};
     return cudaSuccess;
   }));
 }
@@ -87,8 +92,8 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes) {
   return status_of(simt::call("cublasSetWorkspace", [&](FakeDevice& device) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(workspace) % workspace_alignment == 0;
-    if (!aligned || !device.memory.contains(workspace, bytes)) {
-      return refuse(cudaErrorInvalidValue, "a workspace that is not aligned device memory");
+    if (!aligned || device.memory.device_of(workspace, bytes) != handle->device) {
+      return refuse(cudaErrorInvalidValue, "a workspace that is not aligned memory of the handle's device");
     }
     handle->workspace = workspace;
     handle->workspace_bytes = bytes;

@@ -126,7 +126,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device_numbe
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   return call("cudaMemGetInfo", [&](FakeDevice& device) {
     *total_bytes = device.of(current_device()).memory_bytes;
-    *free_bytes = *total_bytes - device.memory.bytes_of(current_device());
+    *free_bytes = *total_bytes - device.memory.taken_of(current_device());
     return cudaSuccess;
   });
 }
@@ -136,12 +136,13 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
     simt::Counters& counts = device.counts;
-    const std::uint64_t free_bytes =
-        device.of(current_device()).memory_bytes - device.memory.bytes_of(current_device());
-    if (bytes > free_bytes) return cudaErrorMemoryAllocation;
-    *memory = device.memory.allocate(bytes, current_device());
+    const simt::DeviceProperties& properties = device.of(current_device());
+    const std::uint64_t free_bytes = properties.memory_bytes - device.memory.taken_of(current_device());
+    const std::uint64_t granules = (bytes + properties.granule_bytes - 1) / properties.granule_bytes;
+    if (granules * properties.granule_bytes > free_bytes) return cudaErrorMemoryAllocation;
+    *memory = device.memory.allocate(bytes, properties.granule_bytes, current_device());
     if (*memory == nullptr) return cudaErrorMemoryAllocation;
-    counts.live_bytes += bytes;
+    counts.live_bytes += device.memory.taken(*memory);
     counts.max_bytes = std::max(counts.max_bytes, counts.live_bytes);
     return cudaSuccess;
   });
@@ -153,7 +154,7 @@ cudaError_t cudaFree(void* memory) {
     if (memory == nullptr) return cudaSuccess;
     device.streams.finish_all();
     if (device.memory.size(memory) == 0) simt::misuse("cudaFree of what is not allocated");
-    device.counts.live_bytes -= device.memory.size(memory);
+    device.counts.live_bytes -= device.memory.taken(memory);
     device.memory.open(*device.memory.device_of(memory, 1));
     device.memory.release(memory);
     return cudaSuccess;
@@ -166,7 +167,7 @@ cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
     if (bytes == 0) return cudaSuccess;
     simt::Counters& counts = device.counts;
     if (counts.live_pinned_bytes + bytes > device.properties.pinned_bytes) return cudaErrorMemoryAllocation;
-    *memory = device.pinned.allocate(bytes);
+    *memory = device.pinned.allocate(bytes, 1);
     if (*memory == nullptr) return cudaErrorMemoryAllocation;
     counts.live_pinned_bytes += bytes;
     return cudaSuccess;
@@ -296,6 +297,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
     if (!exists(device, begin) || !exists(device, end) || begin->last == nullptr || end->last == nullptr) {
       return no_event();
     }
+    if (begin->device != end->device) return refuse(cudaErrorInvalidResourceHandle, "a time between two devices");
     if (!begin->timed || !end->timed) return refuse(cudaErrorInvalidResourceHandle, "an event that takes no time");
     if (!begin->last->reached || !end->last->reached) return cudaErrorNotReady;
     *milliseconds = std::chrono::duration<float, std::milli>(end->last->time - begin->last->time).count();

@@ -1,11 +1,15 @@
 // Several fake devices: what belongs to one is refused by another, and none has a context that no call asked for. And
 // what no test of this program may do unsaid.
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <vector>
+#include <functional>
+#include <thread>
+#include <utility>
 
+#include "kernels/device_kind.hpp"
 #include "tests/simt/fakes/fake_device.hpp"
 #include "tests/simt/simt_control.hpp"
 
@@ -60,6 +64,38 @@ TEST_F(FakeDevices, RefuseStreamsAndEventsOfAnother) {
   EXPECT_THAT(last_failure(), HasSubstr("another device than the thread's"));
   EXPECT_EQ(cudaEventRecord(event_[0], stream_[1]), cudaErrorInvalidResourceHandle);
   EXPECT_THAT(last_failure(), HasSubstr("an event of another device"));
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventRecord(event_[0], stream_[0]), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, event_[0], event_[1]), cudaErrorInvalidResourceHandle);
+}
+
+TEST_F(FakeDevices, RefuseDenseWorkOfAnother) {
+  double* numbers[2] = {};
+  cublasHandle_t handle = nullptr;
+  const auto dot = [&](int of_stream, int of_workspace, int of_numbers) {
+    const double* from = numbers[of_numbers];
+    EXPECT_EQ(cublasSetStream(handle, stream_[of_stream]), CUBLAS_STATUS_SUCCESS);
+    const cublasStatus_t status = cublasSetWorkspace(handle, numbers[of_workspace], 256);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    return cublasDdot(handle, 2, from, 1, from, 1, numbers[of_numbers] + 2);
+  };
+  for (const int number : {0, 1}) {
+    EXPECT_EQ(cudaSetDevice(number), cudaSuccess);
+    EXPECT_EQ(cudaMalloc(&numbers[number], 256), cudaSuccess);
+  }
+  EXPECT_EQ(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), CUBLAS_STATUS_SUCCESS);
+
+  EXPECT_EQ(dot(1, 1, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(dot(0, 1, 1), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_THAT(last_failure(), HasSubstr("handle of another device"));
+  EXPECT_EQ(dot(1, 0, 1), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_THAT(last_failure(), HasSubstr("a workspace"));
+  EXPECT_EQ(dot(1, 1, 0), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_THAT(last_failure(), HasSubstr("the handle's device"));
+
+  EXPECT_EQ(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
+  for (double* const memory : numbers) EXPECT_EQ(cudaFree(memory), cudaSuccess);
 }
 
 TEST_F(FakeDevices, RefuseMemoryOfAnother) {
@@ -76,14 +112,15 @@ TEST_F(FakeDevices, RefuseMemoryOfAnother) {
 
 TEST_F(FakeDevices, HaveMemoryAndKernelsOfTheirOwn) {
   constexpr auto most = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  set_device(1, {.shared_bytes_per_block = 50 << 10, .memory_bytes = 1000});
+  constexpr std::size_t granule = 2 << 20;  // has the memory that there is
+  set_device(1, {.shared_bytes_per_block = 50 << 10, .memory_bytes = 2 * granule});
   void* memory = nullptr;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
 
-  EXPECT_EQ(cudaMalloc(&memory, 1000 - bytes + 1), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaMalloc(&memory, granule + 1), cudaErrorMemoryAllocation);
   EXPECT_EQ(cudaMemGetInfo(&free_bytes, &total_bytes), cudaSuccess);
-  EXPECT_EQ(free_bytes, 1000 - bytes);
+  EXPECT_EQ(free_bytes, granule);
   EXPECT_EQ(cudaFuncSetAttribute(mark_kernel, most, (50 << 10) + 1), cudaErrorInvalidValue);
   EXPECT_EQ(cudaFuncSetAttribute(mark_kernel, most, 50 << 10), cudaSuccess);
 
@@ -107,6 +144,40 @@ TEST(FakeContexts, AreMadeByTheFirstUseOfADevice) {
   EXPECT_THAT(fake_device().contexts, ElementsAre(1));
 
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+  reset();
+}
+
+// What a new thread leaves behind on a machine of two devices: one that waits for the second device without saying so,
+// one that goes back to its first device by cudaSetDevice, and the two as they should be.
+TEST(FakeContexts, TellOfThreadsThatForgetTheirDevice) {
+  const auto contexts_after = [](const std::function<void()>& work) {
+    reset();
+    set_device({.count = 2});
+    std::thread(work).join();
+    return std::exchange(fake_device().contexts, {});
+  };
+  const auto wait_for_event = [](const std::function<void(cudaEvent_t)>& wait) {
+    const blco::CurrentGpu current(1);
+    cudaEvent_t event = nullptr;
+    EXPECT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+    std::thread(wait, event).join();
+    EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  };
+  const auto wait = [](cudaEvent_t event) { EXPECT_EQ(cudaEventSynchronize(event), cudaSuccess); };
+
+  EXPECT_THAT(contexts_after([&] { wait_for_event(wait); }), ElementsAre(0, 1));
+  EXPECT_THAT(contexts_after([&] {
+                wait_for_event([&](cudaEvent_t event) {
+                  const blco::CurrentGpu current(1);
+                  wait(event);
+                });
+              }),
+              ElementsAre(1));
+  EXPECT_THAT(contexts_after([] {
+                for (const int number : {1, 0}) EXPECT_EQ(cudaSetDevice(number), cudaSuccess);
+              }),
+              ElementsAre(0, 1));
+  EXPECT_THAT(contexts_after([] { const blco::CurrentGpu current(1); }), ElementsAre(1));
   reset();
 }
 

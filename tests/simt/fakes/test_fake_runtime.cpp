@@ -18,6 +18,7 @@ using ::testing::HasSubstr;
 
 __global__ void set_kernel(int* to, int value) { to[threadIdx.x] = value; }
 __global__ void double_kernel(int* to) { to[threadIdx.x] *= 2; }
+__global__ void add_kernel(double* to) { to[threadIdx.x] += 1; }
 __global__ void copy_kernel(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x]; }
 __global__ void divergent_kernel(int* to) {
   if (threadIdx.x == 0) __syncthreads();
@@ -76,11 +77,21 @@ class FakeRuntime : public ::testing::Test {
 
 // A sum that starts from what nobody has written is one, and stays it.
 TEST_F(FakeRuntime, FillsNewMemoryWithNaNs) {
-  download(device_, first_);
+  const auto sum = [&] {
+    auto* const sums = reinterpret_cast<double*>(device_);
+    EXPECT_EQ(launch(&add_kernel, 1, 2, 0, first_, sums), cudaSuccess);
+    download(device_, first_);
+    double number = 0;
+    std::memcpy(&number, host_, sizeof(number));
+    return number;
+  };
+  double of_host = 0;
+  std::memcpy(&of_host, host_, sizeof(of_host));
 
-  double number = 0;
-  std::memcpy(&number, host_, sizeof(number));
-  EXPECT_TRUE(std::isnan(number));
+  EXPECT_TRUE(std::isnan(of_host));
+  EXPECT_TRUE(std::isnan(sum()));
+  EXPECT_EQ(cudaMemsetAsync(device_, 0, bytes, first_), cudaSuccess);
+  EXPECT_EQ(sum(), 1.0);
 }
 
 TEST_F(FakeRuntime, RunsAStreamInItsOrderUnderEveryPolicy) {
@@ -284,14 +295,18 @@ TEST_F(FakeRuntime, RefusesSharedMemoryThatAKernelHasNotOptedInTo) {
   EXPECT_EQ(launch(&set_kernel, 1, 4, (48 << 10) + 1, first_, device_, 1), cudaErrorInvalidValue);
 }
 
-TEST_F(FakeRuntime, RefusesMoreMemoryThanThereIs) {
-  set_device({.memory_bytes = 1000});
+// Two buffers of a few bytes have two granules already.
+TEST_F(FakeRuntime, TakesWholeGranulesOfMemoryAndNoMoreThanThereIs) {
+  constexpr std::size_t granule = 2 << 20;
+  set_device({.memory_bytes = 5 * granule - 1});
   void* memory = nullptr;
 
-  EXPECT_EQ(cudaMalloc(&memory, 1000 - 2 * bytes + 1), cudaErrorMemoryAllocation);
-  EXPECT_EQ(cudaMalloc(&memory, 1000 - 2 * bytes), cudaSuccess);
+  EXPECT_EQ(cudaMalloc(&memory, 2 * granule + 1), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaMalloc(&memory, granule + 1), cudaSuccess);
+  EXPECT_EQ(counters().live_bytes, 4 * granule);
   EXPECT_EQ(cudaFree(memory), cudaSuccess);
-  EXPECT_EQ(counters().max_bytes, 1000U);
+  EXPECT_EQ(counters().live_bytes, 2 * granule);
+  EXPECT_EQ(counters().max_bytes, 4 * granule);
 }
 
 TEST_F(FakeRuntime, SaysInWordsWhatAKernelDid) {

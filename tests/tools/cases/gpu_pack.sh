@@ -3,7 +3,7 @@
 tools=$(dirname "$1")/../../../tools
 built=$(dirname "$(dirname "$(command -v blco-gen)")")
 [ -x "$built/bin/packed/test_gpu" ] || { echo 'this build has no CUDA, and so nothing to pack'; exit 77; }
-mkdir tmp pack
+mkdir tmp outer pack
 export TMPDIR=$PWD/tmp
 
 "$tools/gpu_check.sh" --pack pack.tar.gz --built "$built" 2>log || { echo "exit $?"; cat log; }
@@ -11,7 +11,9 @@ grep -oE '[0-9.]+ MiB, for glibc 2\.[0-9]+ or newer' log | sed -E 's/[0-9.]+/N/g
 [ "$(stat -c %s pack.tar.gz)" -le $((40 << 20)) ] || cat log
 
 echo '# what is in it, and that it needs nothing else but the C library'
-tar -C pack -xf pack.tar.gz
+tar -C outer -xf pack.tar.gz
+ls outer
+LD_LIBRARY_PATH=outer/lib outer/zstd -dqc outer/pack.tar.zst | tar -C pack -xf -
 ls pack
 ls pack/lib | grep -cE 'curl|ssl|krb5|ldap|hdf5'
 for program in blco-bench blco-cpd blco-gen test_gpu; do
@@ -29,7 +31,7 @@ for order in reverse shuffled lazy; do
 done
 
 echo '# without a GPU'
-for place in pack.tar.gz pack; do
+for place in pack.tar.gz outer pack; do
   env -i TMPDIR="$TMPDIR" CUDA_VISIBLE_DEVICES=-1 "$tools/gpu_check.sh" --run $place --results none.md
   echo "exit $?, left behind: $(ls tmp)$(ls none.md 2>/dev/null)"
 done
