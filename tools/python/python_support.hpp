@@ -106,6 +106,10 @@ class Keywords {
 
 // The words of Compute, over what `compute` has already.
 Compute read_compute(Keywords& words, Compute compute = {});
+// By its name. Throws Error{invalid_argument}.
+Loss read_loss(const std::string& name);
+// All words of a fit. The dict keeps alive what the options point to.
+CpdOptions read_options(const Tensor& tensor, const nb::dict& dict);
 
 nb::dict as_dict(const CpdPlan& plan);
 nb::dict as_dict(const StartsSummary& starts);
