@@ -8,6 +8,10 @@
 
 namespace blco {
 
+// Terms that plans look for.
+inline constexpr std::string_view output_term = "the output of a pass";
+inline constexpr std::string_view duals_term = "duals of the constraints";
+
 struct MemoryTerm {
   std::string_view name;  // in words, such as "factors"; a literal
   std::uint64_t bytes = 0;
@@ -33,7 +37,8 @@ class Account {
  private:
   void add(const MemoryTerm& term) {
     if (term.bytes == 0) return;
-    const auto same = std::ranges::find(terms_, term.name, &MemoryTerm::name);
+    const auto same = std::ranges::find_if(
+        terms_, [&](const MemoryTerm& known) { return known.name == term.name && known.by_rank == term.by_rank; });
     if (same == terms_.end()) return terms_.push_back(term);
     same->bytes += term.bytes;
   }

@@ -79,13 +79,16 @@ std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const CpdOptions& opti
   return {models, plan};
 }
 
-// Sets an automatic method, so that the room for more models than one does not change it.
+// Sets an automatic method, and holds no more models than leave the passes as they are beside one.
 std::pair<int, TuckerPlan> plan_models(const Tensor& tensor, TuckerOptions& options, int starts) {
   if (starts == 1) return {0, plan_tucker(tensor, options)};
   const TuckerPlan least = plan_run(tensor, options, bytes_of_models(tensor.summary(), options, 1));
   options.method = least.method;
-  auto [models, plan] = find_room(tensor.summary(), options, starts,
-                                  [&](std::uint64_t bytes) { return plan_run(tensor, options, bytes); });
+  auto [models, plan] = find_room(tensor.summary(), options, starts, [&](std::uint64_t bytes) {
+    TuckerPlan beside = plan_run(tensor, options, bytes);
+    if (beside.passes_per_sweep > least.passes_per_sweep) throw Error(ErrorKind::out_of_memory, "more passes");
+    return beside;
+  });
   plan.plan.minimum_bytes = least.plan.minimum_bytes;
   plan.plan.device_minimum_bytes = least.plan.device_minimum_bytes;
   return {models, plan};

@@ -14,6 +14,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/make_plan.hpp"
@@ -207,7 +208,10 @@ class ErrorFit {
       model_.stop_reason = StopReason::sweeps;
       return false;
     }
-    if (!set_time_limit(options)) return false;
+    if (!set_time_limit(options)) {
+      if (is_first) throw Error(ErrorKind::cancelled, "out of time before the first sweep, so there is no model");
+      return false;
+    }
     const std::size_t before = history_.size();
     bool is_due = false;
     options.on_sweep = [&](const SweepReport& of_round) {
@@ -245,19 +249,17 @@ class ErrorFit {
     const std::uint64_t held = 2 * bytes_of(model_);
     const std::uint64_t budget = job_budget(options.compute);
     options.compute.memory.host_bytes = ample_bytes;
-    TuckerOptions planned = options;
-    planned.compute.trace.clear();
-    const std::uint64_t least = plan_tucker(*tensor_, planned).plan.minimum_bytes + held;
+    const std::uint64_t least = plan_tucker(*tensor_, options).plan.minimum_bytes + held;
     if (least > budget) {
       std::string ranks;
       for (const int rank : options.ranks) {
         if (!ranks.empty()) ranks += 'x';
         ranks += std::to_string(rank);
       }
-      throw Error(ErrorKind::out_of_memory,
-                  "the next ranks, " + ranks + ", require " + format_bytes(least) +
-                      " of host memory beside the model so far, but the budget is " + format_bytes(budget) +
-                      "; give at least " + option_name("host_bytes", as_budget(least)) + " to go on");
+      throw Error(ErrorKind::out_of_memory, "the next ranks, " + ranks + ", require " + format_bytes(least) +
+                                                " of host memory beside the model so far, but the budget is " +
+                                                format_bytes(budget) + "; give at least " +
+                                                option_name("host_bytes", as_budget(least)) + " to go on");
     }
     options.compute.memory.host_bytes = budget - held;
   }
@@ -306,6 +308,7 @@ int first_rank(const Tensor& tensor, TuckerOptions options) {
 }
 
 void check_error(const TuckerOptions& options, double max_error) {
+  check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(max_error > 0 && max_error < 1)) {
     refuse(option_name("max_error") + " must be above 0 and below 1: it is a share of the tensor's norm");
   }

@@ -33,8 +33,7 @@ JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, cons
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
           const std::function<Account(std::uint64_t slab)>& caller, const StopPoll& stop, bool is_fixed = false,
-          const std::vector<int>& columns = {}, const std::string& lower = "a lower rank",
-          double share_of_rank_1 = 1);
+          const std::vector<int>& columns = {}, const std::string& lower = "", double share_of_rank_1 = 1);
 
   std::unique_ptr<Job> job;
   std::uint64_t slab = 0;  // 0: there are none
@@ -130,8 +129,8 @@ class ColumnSlabs {
   std::vector<double> output_;
 };
 
-// product = A^T output, for A row-major I x `columns`, and an output of I rows. Throws Error{cancelled} once `stop` says
-// so.
+// product = A^T output, for A row-major I x `columns`, and an output of I rows. Throws Error{cancelled} once `stop`
+// says so.
 void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
                          std::vector<double>& product, Executor& executor, const StopPoll& stop = {});
 

@@ -184,9 +184,12 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
   needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;
   needs.backend.vectors = of_method.vectors;
-  if (has_momentum(options)) needs.smaller.insert(needs.smaller.begin(), option_name("momentum", "off"));
+  if (has_momentum(options)) {
+    needs.savings.insert(needs.savings.begin(), {.words = option_name("momentum", "off"), .term = "momentum"});
+  }
   if (const auto* const gcp = std::get_if<GcpMethod>(&options.method); gcp != nullptr && sums_over_zeros(gcp->loss)) {
-    needs.smaller.push_back(option_name("method", gcp->loss.kind == LossKind::poisson ? "apr" : "als"));
+    const char* const smaller = gcp->loss.kind == LossKind::poisson ? "apr" : "als";
+    needs.savings.push_back({.words = option_name("method", smaller), .term = "vectors of L-BFGS"});
   }
   needs.slot_bytes = of_method.slot_bytes;
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);

@@ -310,7 +310,8 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) { return plan_run(tensor, options, 0); }
 
 TuckerPlan plan_run(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes) {
-  const TuckerBegin begin(tensor, options);
+  TuckerBegin begin(tensor, options);
+  begin.options.compute.trace.clear();
   const TuckerJob job(tensor, begin.options, begin.ranks, {}, held_bytes);
   return describe_tucker(job, tensor, begin.options, begin.ranks);
 }

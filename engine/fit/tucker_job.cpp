@@ -52,7 +52,7 @@ SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::
         memory.take_by_rank("models of other starts", held_bytes);
         return memory;
       },
-      stop, is_fixed, columns, "lower " + option_name("ranks"), 1.0 / std::ranges::max(ranks));
+      stop, is_fixed, columns, "lower " + option_name("ranks"), 1.0 / std::ranges::min(ranks));
 }
 
 bool has_room_to_sample(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,

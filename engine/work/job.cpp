@@ -52,7 +52,7 @@ std::uint64_t job_budget(const Compute& compute) {
 namespace {
 
 // Of a tensor most of whose indices have no entry: that it can be ingested without these.
-std::string advice_to_compact(const TensorSummary& tensor) {
+std::optional<Saving> saving_by_compact(const TensorSummary& tensor) {
   constexpr std::uint64_t most = 4;  // as many indices as can have entries
   std::uint64_t length = 0;
   std::uint64_t occurring = 0;
@@ -60,9 +60,10 @@ std::string advice_to_compact(const TensorSummary& tensor) {
     length += of_mode;
     occurring += std::min(of_mode, tensor.nnz);
   }
-  if (length <= most * occurring) return "";
-  return "a tensor ingested with " + option_name("IngestOptions.compact") + " (at most " + std::to_string(occurring) +
-         " of its " + std::to_string(length) + " indices have entries)";
+  if (length <= most * occurring) return std::nullopt;
+  return Saving{.words = "a tensor ingested with " + option_name("IngestOptions.compact") + " (at most " +
+                         std::to_string(occurring) + " of its " + std::to_string(length) + " indices have entries)",
+                .share = static_cast<double>(occurring) / static_cast<double>(length)};
 }
 
 }  // namespace
@@ -72,9 +73,7 @@ JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   needs.backend.rank = rank;
   needs.share_of_rank_1 = 1.0 / rank;
   needs.backend.precision = precision;
-  if (std::string advice = advice_to_compact(tensor.summary()); !advice.empty()) {
-    needs.smaller.push_back(std::move(advice));
-  }
+  if (const std::optional<Saving> saving = saving_by_compact(tensor.summary())) needs.savings.push_back(*saving);
   add_reordering_bytes(TensorChunks::of(tensor).info(), needs);
   return needs;
 }
@@ -194,7 +193,7 @@ const ChunkSource& Job::pass_chunks() const { return ordered_ ? static_cast<cons
 // Each device gets the memory that it cannot do without, and its share of the rest.
 void Job::plan_devices() {
   const std::uint64_t whole = needs_.budget_bytes;
-  needs_.smaller.emplace_back("fewer devices");
+  needs_.savings.push_back({.words = "fewer devices", .term = "the other devices"});
   const auto plan_other = [&](std::size_t rank, std::uint64_t budget) {
     threads_->compute(rank).memory.host_bytes = budget;
     try {
@@ -210,11 +209,11 @@ void Job::plan_devices() {
   double shares = peers_->share(0);
   for (std::size_t rank = 1; rank < threads_->size(); ++rank) {
     minimums.push_back(plan_other(rank, ample_bytes).minimum_bytes);
-    of_all.take("the other devices", minimums.back());
+    of_all.take_by_rank("the other devices", minimums.back());
     shares += peers_->share(static_cast<int>(rank));
   }
   const std::uint64_t minimum = of_all.bytes();
-  of_all.take("sampling before the fit", least - std::min(least, minimum));
+  of_all.take_by_rank("sampling before the fit", least - std::min(least, minimum));
   needs_.budget_bytes = whole;
   check_budget(of_all, needs_);
   const auto budget_of = [&](std::size_t rank) {

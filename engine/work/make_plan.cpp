@@ -219,11 +219,23 @@ std::string listed(const std::vector<std::string>& choices) {
   return words;
 }
 
-// What a job takes of which the terms by rank take no more than this share.
-double bytes_at(const Account& least, double share) {
+// Whether the budget holds `least` once these options are taken.
+bool leaves_room(const Account& least, const Saving& saving, const JobNeeds& needs) {
   double bytes = 0;
-  for (const MemoryTerm& term : least.terms()) bytes += static_cast<double>(term.bytes) * (term.by_rank ? share : 1);
-  return bytes;
+  for (const MemoryTerm& term : least.terms()) {
+    if (term.name == saving.term) continue;
+    bytes += static_cast<double>(term.bytes) * (term.by_rank ? saving.share : 1);
+  }
+  return bytes <= static_cast<double>(needs.budget_bytes);
+}
+
+// f32 halves outputs and duals; of the factors it halves what the returned model then takes more.
+bool single_leaves_room(const Account& least, const JobNeeds& needs) {
+  double bytes = 0;
+  for (const MemoryTerm& term : least.terms()) {
+    bytes += static_cast<double>(term.bytes) * (term.name == output_term || term.name == duals_term ? 0.5 : 1);
+  }
+  return bytes <= static_cast<double>(needs.budget_bytes);
 }
 
 // Plans device memory: slots, copies of the output and resident chunks.
@@ -234,8 +246,8 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   if (needs.device_budget_bytes < plan.device_minimum_bytes) {
     std::vector<std::string> advice = {option_name("device_bytes", as_budget(plan.device_minimum_bytes))};
     if (needs.kind->slabs() == 1) {  // else the device has one column
-      advice.insert(advice.end(), needs.smaller.begin(), needs.smaller.end());
-      advice.push_back(needs.lower_rank);
+      for (const Saving& saving : needs.savings) advice.push_back(saving.words);
+      if (needs.share_of_rank_1 < 1 && !needs.lower_rank.empty()) advice.push_back(needs.lower_rank);
     }
     if (needs.backend.precision != Precision::f32) advice.push_back(option_name("precision", "f32"));
     advice.push_back(option_name("devices", "cpu"));
@@ -290,11 +302,13 @@ void check_budget(const Account& least, const JobNeeds& needs) {
   const std::uint64_t bytes = least.bytes();
   if (needs.budget_bytes >= bytes) return;
   std::vector<std::string> advice = {option_name("host_bytes", as_budget(bytes))};
-  const auto budget = static_cast<double>(needs.budget_bytes);
-  if (bytes_at(least, 0) <= budget) {  // else no other option leaves room
-    advice.insert(advice.end(), needs.smaller.begin(), needs.smaller.end());
-    if (bytes_at(least, needs.share_of_rank_1) <= budget) advice.push_back(needs.lower_rank);
-    if (needs.backend.precision != Precision::f32) advice.push_back(option_name("precision", "f32"));
+  for (const Saving& saving : needs.savings) {
+    if (leaves_room(least, saving, needs)) advice.push_back(saving.words);
+  }
+  if (!needs.lower_rank.empty()) {
+    if (leaves_room(least, {.words = {}, .share = needs.share_of_rank_1}, needs)) advice.push_back(needs.lower_rank);
+    const bool is_single = needs.backend.precision == Precision::f32;
+    if (!is_single && single_leaves_room(least, needs)) advice.push_back(option_name("precision", "f32"));
   }
   throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(bytes) + " of host memory (" +
                                             in_words(least) + "), but the budget is " +
@@ -316,7 +330,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   plan.scratch_bytes = tensor.largest_scratch();
   plan.least = least_memory(tensor, needs, plan);
   const std::uint64_t taken = plan.least.bytes();
-  plan.least.take("sampling before the fit", needs.least_bytes - std::min(needs.least_bytes, taken));
+  plan.least.take_by_rank("sampling before the fit", needs.least_bytes - std::min(needs.least_bytes, taken));
   plan.minimum_bytes = plan.least.bytes();
   check_budget(plan.least, needs);
 

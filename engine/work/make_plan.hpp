@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/stream/stream_plan.hpp"
@@ -21,6 +22,13 @@ struct TierShares {
   double host = 1;
 };
 
+// An option that takes less memory.
+struct Saving {
+  std::string words;
+  std::string_view term = {};  // that goes; empty: none
+  double share = 1;            // of the terms by rank that stays
+};
+
 // What a caller asks of its job, and what the job has for it.
 struct JobNeeds {
   BackendConfig backend;                  // the plan sets the sizes of its memory
@@ -29,16 +37,16 @@ struct JobNeeds {
   std::uint64_t model_bytes = 0;  // further results, whose space a host backend frees first
   std::uint64_t least_bytes = 0;  // the smallest budget of a job that the caller runs before this one
   std::uint64_t slot_bytes = 0;   // least size of a slot on a device, for chunks of another tensor
-  // What takes less memory, in the message that there is too little; the rank, where one of 1 would have room.
-  std::vector<std::string> smaller = {};
-  std::string lower_rank = "a lower rank";
-  double share_of_rank_1 = 1;   // what it takes of the terms by rank
-  bool of_thread = false;       // of a worker in the process of rank 0, whose job counts a tensor in memory
-  bool draws = false;           // takes chunks of other workers of the process, and so needs all rows
-  bool passes_by_mode = false;  // each fills the output of one mode, or none
-  bool may_slab = false;        // of factors that exceed a device's memory, a slab of columns is there at a time
-  bool want_previous = false;   // keep the factors before each update, if there is room
-  int value_exponent = 0;       // the passes see values divided by 2 to the power of this
+  // What takes less memory, in the message that there is too little, where it leaves room.
+  std::vector<Saving> savings = {};
+  std::string lower_rank = "a lower rank";  // empty: rank and precision are given
+  double share_of_rank_1 = 1;               // what a job of rank 1 takes of the terms by rank
+  bool of_thread = false;                   // of a worker in the process of rank 0, whose job counts a tensor in memory
+  bool draws = false;                       // takes chunks of other workers of the process, and so needs all rows
+  bool passes_by_mode = false;              // each fills the output of one mode, or none
+  bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
+  bool want_previous = false;  // keep the factors before each update, if there is room
+  int value_exponent = 0;      // the passes see values divided by 2 to the power of this
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   TierShares shares = {};

@@ -73,14 +73,6 @@ void TouchedRows::add(const TouchedRows& others) {
   for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
 }
 
-std::uint64_t TouchedRows::count(std::size_t mode) const {
-  std::uint64_t rows = 0;
-  for (std::size_t i = first_words_[mode]; i < first_words_[mode + 1]; ++i) {
-    rows += static_cast<std::uint64_t>(std::popcount(words_[i]));
-  }
-  return rows;
-}
-
 void TouchedRows::set_words(std::span<const std::uint64_t> words) {
   if (words.size() != words_.size()) throw Error(ErrorKind::io, "another process has sent rows of another tensor");
   std::ranges::copy(words, words_.begin());

@@ -36,7 +36,6 @@ class TouchedRows {
 
   // Those of other chunks too.
   void add(const TouchedRows& others);
-  std::uint64_t count(std::size_t mode) const;
 
   // All bits, as they travel.
   std::span<const std::uint64_t> words() const { return words_; }

@@ -57,7 +57,7 @@ class ChunkPass {
     for (int part = 0; part < threads; ++part) rings_.emplace_back(layout_.order());
   }
 
-  // Memory of outputs, private copies and scratch; the largest config.private_bytes of use.
+  // Memory of outputs, private copies and scratch; of these the outputs; the largest config.private_bytes of use.
   static std::uint64_t output_bytes(const BackendConfig& config) {
     std::uint64_t bytes = 0;
     for (const std::uint64_t numbers : output_numbers(config)) bytes += PassOutput<Sum>::bytes(numbers);

@@ -131,7 +131,7 @@ class HostBackend : public Backend {
     Account memory;
     const std::uint64_t outputs = ChunkPass<Sum, Factor>::output_bytes(config);
     memory.take("the library", small_bytes);
-    memory.take_by_rank("the output of a pass", outputs);
+    memory.take_by_rank(output_term, outputs);
     memory.take("work of the threads", ChunkPass<Sum, Factor>::bytes(config, threads) - outputs +
                                            SortedPass<Sum, Factor>::bytes(config, threads));
     memory.take_by_rank("row updates",
@@ -141,7 +141,7 @@ class HostBackend : public Backend {
       const std::uint64_t copies = config.keep_previous ? 2 : 1;
       memory.take_by_rank("factors", copies * Matrix::bytes(length, config.columns_of(mode)));
       if (has_mode(config.dual_modes, mode)) {
-        memory.take_by_rank("duals of the constraints", copies * Dual::bytes(length, config.rank));
+        memory.take_by_rank(duals_term, copies * Dual::bytes(length, config.rank));
       }
       memory.take_by_rank("systems of R x R numbers", rank * rank * sizeof(double));
     }

@@ -356,6 +356,9 @@ std::vector<Misuse> Misuses::of_fits() {
        [&] {
          fit_tucker_to_error(file_, {.ranks = {9, 9}}, 0.5);
        }},
+      {"fit_tucker_to_error", [&] { fit_tucker_to_error(file_, {.ranks = {1}, .max_sweeps = 0}, 0.5); }},
+      {"fit_tucker_to_error",
+       [&] { fit_tucker_to_error(file_, {.ranks = {1}, .time_limit_seconds = not_a_number}, 0.5); }},
       {"plan_tucker_to_error", [&] { plan_tucker_to_error(file_, {}, 0); }},
       {"fit_tucker", [&] { fit_tucker(file_, {.ranks = {1}, .tolerance = not_a_number}); }},
       {"fit_tucker", [&] { fit_tucker(file_, {.ranks = {1}, .compute = {.threads = -1}}); }},

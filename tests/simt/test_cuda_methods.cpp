@@ -213,7 +213,7 @@ class CudaTucker : public ::testing::TestWithParam<simt::Order> {
   }
 
   // Returns the plan of the fit on the device, which keeps within its memory.
-  // 0: with the ranks of the options.
+  // `max_error` 0: with the ranks of the options.
   static TuckerPlan expect_fit_of_the_cpu(const Tensor& tensor, TuckerOptions options, double max_error = 0) {
     const auto fit = [&] {
       return max_error > 0 ? fit_tucker_to_error(tensor, options, max_error) : fit_tucker(tensor, options);

@@ -24,7 +24,7 @@ void add_plans(cli::CommandLine& line, CpdArguments& arguments) {
   line.add_flag("--dry-run", arguments.dry_run,
                 "Print the plan and stop: where chunks are kept, and the memory required");
   line.add_size("--declare-gpu", arguments.gpu.memory_bytes,
-                "With --dry-run: plan for a GPU with this much memory, which need not exist", "");
+                "With --dry-run: plan for a GPU with this much memory; the GPU need not exist", "");
   line.needs("--declare-gpu", "--dry-run");
 }
 

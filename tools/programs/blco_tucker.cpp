@@ -60,10 +60,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "and always with --deterministic");
   line.begin_group("How it starts");
   line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
-  line.add_whole("--starts", arguments.starts, 1,
-                 {"K",
-                  "Fit K times, from the seeds N, N + 1, ... of --seed, and keep the best model; the matches of each "
-                  "mode's space with the best, 1 for the same space, say whether the answer is stable"});
+  line.add_whole(
+      "--starts", arguments.starts, 1,
+      {"K",
+       "Fit K times, from the seeds N, N + 1, ... of --seed, and keep the best model. How alike the spaces of "
+       "each mode are in the best model and in another, 1 for the same space, says whether the answer is "
+       "stable"});
   line.add_choice<TuckerStart>("--start", tucker.start,
                                {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}},
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");

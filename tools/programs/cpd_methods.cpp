@@ -20,9 +20,12 @@ constexpr Owner owners[] = {
 void check_owners(const CommandLine& line, const std::string& method, const Loss& loss) {
   for (const auto& [option, owner] : owners) {
     if (!line.has(option) || owner == method) continue;
-    const std::string why =
-        owner == "gcp" && method == "gcp-adam" ? ", which fits loss " + to_string(loss) + " by sampled cells" : "";
-    refuse(fmt::format("{} belongs to --method {}, not to {}{}", option, owner, method, why));
+    if (owner == "gcp" && method == "gcp-adam") {
+      refuse(fmt::format(
+          "{} does not apply: loss {} is fitted to this tensor by gcp-adam, over sampled cells; leave {} out", option,
+          to_string(loss), option));
+    }
+    refuse(fmt::format("{} belongs to --method {}, not to {}", option, owner, method));
   }
   if (line.has("--loss") && !method.starts_with("gcp")) {
     refuse("--loss belongs to --method gcp and gcp-adam, not to " + method);
@@ -132,9 +135,9 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
   line.add_path("--validate", arguments.validation,
                 {"FILE",
                  "A container of held-out entries, of the same shape and labels. blco-ingest makes it with "
-                 "--held-out-to; of other files with --labels-from the tensor, for tables, or with --shape. The fit "
-                 "stops when the error over these entries has risen twice in a row, and keeps the model with the "
-                 "smallest error"});
+                 "--held-out-to, or from another file with --labels-from the tensor (tables) or --shape. The fit stops "
+                 "when the error over these entries has risen twice in a row, and keeps the model with the smallest "
+                 "error"});
 }
 
 void add_momentum(CommandLine& line, CpdOptions& cpd) {
@@ -166,8 +169,8 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
       {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"gcp-adam", "gcp-adam"}, {"complete", "complete"}},
       "als: least squares over all cells. apr: counts, by Poisson's likelihood and multiplicative updates. gcp: any "
       "of the losses of --loss, over all cells. gcp-adam: the same over sampled cells; gcp does that too where there "
-      "are over 262144 cells, unless the loss is gaussian or poisson. complete: least squares over the entries alone, "
-      "as other cells are unknown");
+      "are over 262144 cells, unless all are listed or the loss is gaussian or poisson. complete: least squares over "
+      "the entries alone, as other cells are unknown");
   add_constraints(line, arguments);
   line.begin_group("With --method als");
   add_momentum(line, cpd);

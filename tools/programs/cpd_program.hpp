@@ -1,4 +1,5 @@
-// The parts of blco-cpd: its arguments, the options of the methods, several starts or ranks, and what it prints.
+// The parts of blco-cpd: its arguments, the options of the methods, several starts or ranks, and what it prints;
+// blco-tucker prints starts and sweeps by these too.
 #pragma once
 
 #include <blco/cpd.hpp>

@@ -1,6 +1,5 @@
 // Fits, plans, MTTKRP and losses.
 #include <algorithm>
-#include <array>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
 #include <blco/peers.hpp>
@@ -11,7 +10,6 @@
 #include <span>
 #include <tuple>
 #include <utility>
-#include <variant>
 
 #include "tools/python/python_support.hpp"
 

@@ -81,7 +81,7 @@ struct GcpMethod {
   Loss loss = {};
   // Of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each sweep, so that short
   // sweeps make slow progress: on counts of very different sizes the same number of passes went much further in sweeps
-  // of 100 than of 20.
+  // of 100 than of 20. Not used where fit_cpd takes GcpAdamMethod instead.
   int evaluations = 100;
   // Per mode, none, nonnegative or held; empty: none. Negative numbers to start from become 0. Refused where the model
   // is a logarithm.

@@ -25,8 +25,9 @@ struct RankedFit {
 // Error{invalid_argument} for a number that is not finite.
 std::optional<int> choose_rank(std::span<const RankedFit> fits);
 
-// Why a rank has no core consistency: it is not left out; the method has none (has_core_consistency()); the core has
-// too many columns (core_columns()); the budget is too small; the job was stopped.
+// Why a rank has no core consistency. none: it has one, or was not asked for. Else: the method has none
+// (has_core_consistency()); the core has too many columns (core_columns()); the budget is too small; the job was
+// stopped.
 enum class CoreGap { none, method, size, memory, stopped };
 
 // What is known of a rank.

@@ -27,10 +27,11 @@ struct StartReport {
   // It falls short of the best start by no more than 0.001: of the fit, of `explained`, or of the validation error as a
   // share of the least one; of another objective, by that share of the sum of the squared values.
   bool reaches_best = false;
-  // Factor match score (model_match.hpp) with the best model, and that of each component of the best model. Of a Tucker
-  // model, whose columns may be rotated, of each mode instead the mean of the squared cosines of the principal angles
-  // between the spaces of the two matrices U and V, |U^T V|^2 / R: 1 where the spaces are the same, R / I on average
-  // for spaces at random; and the least of these. None of the best start itself, and of one whose model was not held.
+  // CP: the factor match score (model_match.hpp) with the best model, and that of each component of the best model.
+  // Tucker, whose columns may be rotated: `mode_matches` has per mode the mean squared cosine of the principal angles
+  // between the spaces of the two matrices, |U^T V|^2 / R, which is 1 where the spaces are the same, and R / I on
+  // average for random spaces; `match` is the least of them. The best start has none, nor has one whose model was not
+  // held.
   std::optional<double> match = {};
   std::vector<double> component_matches = {};
   std::vector<double> mode_matches = {};

@@ -4,6 +4,7 @@
 
 #include <blco/memory_tensor.hpp>
 #include <blco/tucker_ranks.hpp>
+#include <filesystem>
 #include <random>
 #include <regex>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "blco/error.hpp"
 #include "tests/engine/fit/tucker_tensors.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
@@ -118,7 +120,8 @@ TEST(TuckerRanks, KeepsTheModelOfRanksBeyondWhichTheBudgetHoldsNone) {
   EXPECT_EQ(model.stop_reason, StopReason::unfinished);
   EXPECT_EQ(model.fit_history.size(), model.sweeps());
   std::smatch named;
-  ASSERT_TRUE(std::regex_search(reason, named, std::regex("next ranks, 8x8x8, .*`host_bytes = ([0-9]+)KiB`"))) << reason;
+  ASSERT_TRUE(std::regex_search(reason, named, std::regex("next ranks, 8x8x8, .*`host_bytes = ([0-9]+)KiB`")))
+      << reason;
   options.compute.memory.host_bytes = std::stoull(named[1]) << 10;
   tried.clear();
   EXPECT_EQ(fit_tucker_to_error(tensor, options, 0.1).ranks, (std::vector<std::uint64_t>{8, 8, 8}));
@@ -144,6 +147,22 @@ TEST(TuckerRanks, RefusesAnErrorThatDoesNotSuit) {
   EXPECT_THAT(refusal(1e-4), testing::HasSubstr("f64"));
   options.checkpoint = "checkpoint.h5";
   EXPECT_THAT(refusal(0.1), testing::HasSubstr("no checkpoints"));
+  options.checkpoint.clear();
+  options.resume = "checkpoint.h5";
+  EXPECT_THAT(refusal(0.1), testing::HasSubstr("no checkpoints"));
+  options.resume.clear();
+  options.constraints = {{.set = RowSet::held}, {}, {}};
+  EXPECT_THAT(refusal(0.1), testing::HasSubstr("none can be held"));
+}
+
+TEST(TuckerRanks, PlansWithoutATrace) {
+  const TemporaryFolder folder;
+  TuckerOptions options = of_ranks({});
+  options.compute.trace = folder / "trace.json";
+
+  plan_tucker_to_error(dense_tensor(), options, 0.5);
+
+  EXPECT_FALSE(std::filesystem::exists(options.compute.trace));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@
 namespace blco {
 namespace {
 
-constexpr double mebibyte = 1 << 20;
+constexpr double bytes_of_mebibyte = 1 << 20;
 
 // In MiB.
 double size_of(const std::string& number, const std::string& unit) {
-  const double factor = unit == "GiB" ? 1024 : unit == "MiB" ? 1 : unit == "KiB" ? 1.0 / 1024 : 1 / mebibyte;
+  const double factor = unit == "GiB" ? 1024 : unit == "MiB" ? 1 : unit == "KiB" ? 1.0 / 1024 : 1 / bytes_of_mebibyte;
   return std::stod(number) * factor;
 }
 
@@ -106,21 +106,40 @@ TEST_F(RefusedBudget, SaysWhatTheMemoryIsFor) {
   }
 }
 
-TEST_F(RefusedBudget, AdvisesALowerRankWhereThatHelps) {
-  const TensorFile tensor = generate("t.blco", {300000, 200000, 1000}, 20000);
-  const std::uint64_t least = plan_cpd(tensor, options_of(AlsMethod(), 0)).minimum_bytes;
-  CpdOptions of_rank_1 = options_of(AlsMethod(), 0);
-  of_rank_1.rank = 1;
-  const std::uint64_t of_one = plan_cpd(tensor, of_rank_1).minimum_bytes;
-  const auto message = [&](std::uint64_t bytes) {
-    return refusal_of([&] { fit_cpd(tensor, options_of(AlsMethod(), bytes)); }).message;
+TEST_F(RefusedBudget, AdvisesWhatLeavesRoom) {
+  const TensorFile tensor = generate("t.blco", {300000, 200000, 1000}, 200000);
+  const auto least_of = [&](const CpdOptions& options) {
+    CpdOptions ample = options;
+    ample.compute.memory.host_bytes = 0;
+    return plan_cpd(tensor, ample).minimum_bytes;
   };
+  CpdOptions plain = options_of(AlsMethod());
+  plain.momentum = false;
+  CpdOptions of_rank_1 = options_of(AlsMethod());
+  of_rank_1.rank = 1;
+  CpdOptions sampled = options_of(AlsMethod());
+  sampled.start = Start::nvecs;
+  const auto message = [&](CpdOptions options, std::uint64_t bytes) {
+    options.compute.memory.host_bytes = bytes;
+    return refusal_of([&] { fit_cpd(tensor, options); }).message;
+  };
+  const CpdOptions with_momentum = options_of(AlsMethod());
+  const std::uint64_t least = least_of(with_momentum);
+  const std::uint64_t of_one = least_of(of_rank_1);
 
-  EXPECT_THAT(message(least - 1), testing::HasSubstr("a lower rank"));
-  EXPECT_THAT(message(of_one + (2 << 20)), testing::HasSubstr("a lower rank"));
-  EXPECT_THAT(message(of_one - (1 << 20)), testing::Not(testing::HasSubstr("a lower rank")));
-  of_rank_1.compute.memory.host_bytes = of_one - 1;
-  EXPECT_THAT(refusal_of([&] { fit_cpd(tensor, of_rank_1); }).message, testing::Not(testing::HasSubstr("lower rank")));
+  EXPECT_THAT(message(with_momentum, least - 1), testing::HasSubstr("a lower rank"));
+  EXPECT_THAT(message(with_momentum, of_one + (2 << 20)), testing::HasSubstr("a lower rank"));
+  EXPECT_THAT(message(with_momentum, of_one - (1 << 20)), testing::EndsWith("KiB`"));
+  EXPECT_THAT(message(of_rank_1, of_one - 1), testing::Not(testing::HasSubstr("lower rank")));
+  EXPECT_THAT(message(sampled, least_of(sampled) - 1), testing::HasSubstr("a lower rank"));
+  EXPECT_THAT(message(with_momentum, least_of(plain)), testing::HasSubstr("`momentum = off`"));
+  EXPECT_THAT(message(with_momentum, least_of(plain) - (1 << 20)), testing::Not(testing::HasSubstr("momentum = off")));
+  // What is advised is enough.
+  CpdOptions single = plain;
+  single.compute.precision = Precision::f32;
+  EXPECT_THAT(message(plain, least_of(plain) - 1), testing::HasSubstr("`precision = f32`"));
+  EXPECT_LT(least_of(single), least_of(plain));
+  EXPECT_THAT(message(plain, least_of(single) - (1 << 20)), testing::Not(testing::HasSubstr("precision = f32")));
 }
 
 }  // namespace

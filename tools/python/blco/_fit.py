@@ -265,7 +265,8 @@ def fit_ranks(
     tensor: Tensor, ranks: Iterable[int], method: Method | None = None, *, starts: int = 1, **options: Any
 ) -> Ranks:
     """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them. `time_limit` is of
-    all together. What ends a fit ends all, with the ranks that have a model.
+    all together. A stop, an exception or the time limit ends all ranks: those that have a model are returned, or the
+    last of them is the exception's `.model`.
     """
     unknown = [name for name in options if name not in fit_cpd.__kwdefaults__]
     if unknown:

@@ -334,6 +334,28 @@ TEST_P(Gcp, StopsWithinASweep) {
   EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
 }
 
+TEST(FittedMethod, IsOverAllCellsWhereTheyAreFewOrListedOrTheirSumIsKnown) {
+  const RowConstraint kept{.set = RowSet::nonnegative};
+  const Loss huber{LossKind::huber, 0.5};
+  const auto takes_all = [&](const std::vector<std::uint64_t>& shape, std::uint64_t nnz, const Loss& loss) {
+    TensorSummary tensor;
+    tensor.shape = shape;
+    tensor.nnz = nnz;
+    const CpdMethod method = fitted_method(tensor, GcpMethod{.loss = loss, .constraints = {kept}});
+    if (const auto* const adam = std::get_if<GcpAdamMethod>(&method)) {
+      EXPECT_EQ(adam->loss, loss);
+      EXPECT_EQ(adam->constraints, std::vector{kept});
+    }
+    return std::holds_alternative<GcpMethod>(method);
+  };
+
+  EXPECT_TRUE(takes_all({512, 512}, 9, huber));  // 2^18 cells
+  EXPECT_FALSE(takes_all({1 << 18 | 1}, 9, huber));
+  EXPECT_TRUE(takes_all({1 << 18 | 1}, 1 << 18 | 1, huber));
+  EXPECT_TRUE(takes_all({1 << 20, 1 << 20}, 9, {LossKind::poisson}));
+  EXPECT_TRUE(std::holds_alternative<AprMethod>(fitted_method({}, AprMethod())));
+}
+
 TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   const TensorFile tensor = ingest(counts_);
   const Loss poisson{LossKind::poisson, 0};
