@@ -247,7 +247,7 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
     std::vector<std::string> advice = {option_name("device_bytes", as_budget(plan.device_minimum_bytes))};
     if (needs.kind->slabs() == 1) {  // else the device has one column
       for (const Saving& saving : needs.savings) advice.push_back(saving.words);
-      if (needs.share_of_rank_1 < 1 && !needs.lower_rank.empty()) advice.push_back(needs.lower_rank);
+      if (needs.backend.rank > 1 && !needs.lower_rank.empty()) advice.push_back(needs.lower_rank);
     }
     if (needs.backend.precision != Precision::f32) advice.push_back(option_name("precision", "f32"));
     advice.push_back(option_name("devices", "cpu"));

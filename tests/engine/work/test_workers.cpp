@@ -218,7 +218,8 @@ TEST(Workers, SendTheRowsOfTheirChunksAlone) {
 
 // Per process, the bytes of rows of so many columns that it exchanges with its parent and children in a pass of each
 // mode: once there and once back for each row that the chunks of the child or of those below it have.
-std::vector<std::uint64_t> bytes_of_rows(const Tensor& tensor, int size, std::uint64_t columns) {
+// Rows of the mode `held`, if there is one, stay as they were sent at first.
+std::vector<std::uint64_t> bytes_of_rows(const Tensor& tensor, int size, std::uint64_t columns, std::size_t held) {
   const NonzeroColumns nonzeros = read_coordinates(tensor);
   const std::uint64_t chunks = tensor.summary().chunk_count;
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(size));
@@ -229,7 +230,9 @@ std::vector<std::uint64_t> bytes_of_rows(const Tensor& tensor, int size, std::ui
     const auto last = static_cast<std::uint64_t>(subtree_end(rank, size));
     const auto end =
         std::min<std::size_t>(nonzeros.values.size(), chunks * last / static_cast<std::uint64_t>(size) * chunk_nnz);
-    for (const std::vector<std::uint64_t>& indices : nonzeros.coordinates) {
+    for (std::size_t mode = 0; mode < nonzeros.coordinates.size(); ++mode) {
+      if (mode == held) continue;
+      const std::vector<std::uint64_t>& indices = nonzeros.coordinates[mode];
       const std::set<std::uint64_t> rows(indices.begin() + static_cast<std::ptrdiff_t>(std::min(first, end)),
                                          indices.begin() + static_cast<std::ptrdiff_t>(end));
       const std::uint64_t both_ways = 2 * rows.size() * columns * sizeof(double);
@@ -243,8 +246,15 @@ std::vector<std::uint64_t> bytes_of_rows(const Tensor& tensor, int size, std::ui
 TEST(Workers, SendEachOtherTheRowsOfTheirChunks) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_counts(folder, {120, 9000, 90});
-  for (const int size : {1, 2, 5, 8, 20}) {
-    CpdOptions options{.rank = 8, .tolerance = 0, .momentum = false};
+  const CpdModel start = fit_cpd(tensor, {.rank = 8, .max_sweeps = 1});
+  constexpr std::size_t none = 3;
+  const std::vector<std::pair<int, std::size_t>> cases = {{1, none},  {2, none}, {5, none}, {8, none},
+                                                          {20, none}, {5, 2},    {8, 1}};
+  for (const auto& [size, held] : cases) {
+    CpdOptions options{.rank = 8, .tolerance = 0, .momentum = false, .initial = &start};
+    std::vector<RowConstraint> constraints(held == none ? 0 : 3);
+    if (held != none) constraints[held].set = RowSet::held;
+    options.method = AlsMethod{constraints};
     const auto after = [&](int sweeps) {
       CountingPeers others(tensor, size, {.threads = 1});
       options.max_sweeps = sweeps;
@@ -254,9 +264,10 @@ TEST(Workers, SendEachOtherTheRowsOfTheirChunks) {
     };
     const std::vector<Traffic> less = after(2);
     const std::vector<Traffic> more = after(3);
-    const std::vector<std::uint64_t> expected = bytes_of_rows(tensor, size, 8);
+    const std::vector<std::uint64_t> expected = bytes_of_rows(tensor, size, 8, held);
     for (std::size_t rank = 0; rank < more.size(); ++rank) {
-      SCOPED_TRACE(std::to_string(size) + " processes, rank " + std::to_string(rank));
+      SCOPED_TRACE(std::to_string(size) + " processes, rank " + std::to_string(rank) + ", held " +
+                   std::to_string(held));
       // What they are sent with: heads of messages, orders and replies.
       const std::uint64_t heads = 256 * (more[rank].messages - less[rank].messages);
       EXPECT_GE(more[rank].bytes - less[rank].bytes, expected[rank]);
