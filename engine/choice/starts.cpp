@@ -4,6 +4,7 @@
 #include <blco/starts.hpp>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -57,13 +58,13 @@ std::uint64_t bytes_of_models(const TensorSummary& tensor, const Options& option
 }
 
 // How many models beside that of a fit the budget has room for, and the plan that plan_beside(bytes) makes for a fit
-// beside so many.
+// beside so many; it gives none where more than one would cost too much.
 template <class Options, class PlanBeside>
 auto find_room(const TensorSummary& tensor, const Options& options, int starts, const PlanBeside& plan_beside) {
   constexpr int most_models = 32;
   for (int models = std::min(starts - 1, most_models);; models /= 2) {
     try {
-      return std::pair(models, plan_beside(bytes_of_models(tensor, options, models)));
+      if (auto plan = plan_beside(bytes_of_models(tensor, options, models))) return std::pair(models, *std::move(plan));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory || models <= 1) throw;
     }
@@ -72,8 +73,9 @@ auto find_room(const TensorSummary& tensor, const Options& options, int starts, 
 
 std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const CpdOptions& options, int starts,
                                     const DeclaredGpu* declared) {
-  auto [models, plan] = find_room(tensor.summary(), options, starts,
-                                  [&](std::uint64_t bytes) { return plan_fit(tensor, options, declared, bytes); });
+  auto [models, plan] = find_room(tensor.summary(), options, starts, [&](std::uint64_t bytes) {
+    return std::optional(plan_fit(tensor, options, declared, bytes));
+  });
   plan.minimum_bytes -= bytes_of_models(tensor.summary(), options, models) -
                         bytes_of_models(tensor.summary(), options, std::min(models, 1));
   return {models, plan};
@@ -85,9 +87,8 @@ std::pair<int, TuckerPlan> plan_models(const Tensor& tensor, TuckerOptions& opti
   const TuckerPlan least = plan_run(tensor, options, bytes_of_models(tensor.summary(), options, 1));
   options.method = least.method;
   auto [models, plan] = find_room(tensor.summary(), options, starts, [&](std::uint64_t bytes) {
-    TuckerPlan beside = plan_run(tensor, options, bytes);
-    if (beside.passes_per_sweep > least.passes_per_sweep) throw Error(ErrorKind::out_of_memory, "more passes");
-    return beside;
+    const TuckerPlan beside = plan_run(tensor, options, bytes);
+    return beside.passes_per_sweep > least.passes_per_sweep ? std::nullopt : std::optional(beside);
   });
   plan.plan.minimum_bytes = least.plan.minimum_bytes;
   plan.plan.device_minimum_bytes = least.plan.device_minimum_bytes;

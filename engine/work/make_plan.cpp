@@ -219,24 +219,21 @@ std::string listed(const std::vector<std::string>& choices) {
   return words;
 }
 
-// Whether the budget holds `least` once these options are taken.
-bool leaves_room(const Account& least, const Saving& saving, const JobNeeds& needs) {
+// Whether the budget holds so large a share of each term.
+template <class ShareOf>
+bool leaves_room(const Account& least, std::uint64_t budget, const ShareOf& share_of) {
   double bytes = 0;
-  for (const MemoryTerm& term : least.terms()) {
-    if (term.name == saving.term) continue;
-    bytes += static_cast<double>(term.bytes) * (term.by_rank ? saving.share : 1);
-  }
-  return bytes <= static_cast<double>(needs.budget_bytes);
+  for (const MemoryTerm& term : least.terms()) bytes += static_cast<double>(term.bytes) * share_of(term);
+  return bytes <= static_cast<double>(budget);
 }
 
-// f32 halves outputs and duals; of the factors it halves what the returned model then takes more.
-bool single_leaves_room(const Account& least, const JobNeeds& needs) {
-  double bytes = 0;
-  for (const MemoryTerm& term : least.terms()) {
-    bytes += static_cast<double>(term.bytes) * (term.name == output_term || term.name == duals_term ? 0.5 : 1);
-  }
-  return bytes <= static_cast<double>(needs.budget_bytes);
+double share_left(const Saving& saving, const MemoryTerm& term) {
+  if (term.name == saving.term) return 0;
+  return term.by_rank ? saving.share : 1;
 }
+
+// What f32 saves of the factors, the returned model takes more.
+double share_in_single(const MemoryTerm& term) { return term.name == output_term || term.name == duals_term ? 0.5 : 1; }
 
 // Plans device memory: slots, copies of the output and resident chunks.
 void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
@@ -302,14 +299,16 @@ void check_budget(const Account& least, const JobNeeds& needs) {
   const std::uint64_t bytes = least.bytes();
   if (needs.budget_bytes >= bytes) return;
   std::vector<std::string> advice = {option_name("host_bytes", as_budget(bytes))};
-  for (const Saving& saving : needs.savings) {
-    if (leaves_room(least, saving, needs)) advice.push_back(saving.words);
+  const auto advise = [&](const std::string& words, const auto& share_of) {
+    if (leaves_room(least, needs.budget_bytes, share_of)) advice.push_back(words);
+  };
+  std::vector<Saving> savings = needs.savings;
+  if (!needs.lower_rank.empty()) savings.push_back({.words = needs.lower_rank, .share = needs.share_of_rank_1});
+  for (const Saving& saving : savings) {
+    advise(saving.words, [&](const MemoryTerm& term) { return share_left(saving, term); });
   }
-  if (!needs.lower_rank.empty()) {
-    if (leaves_room(least, {.words = {}, .share = needs.share_of_rank_1}, needs)) advice.push_back(needs.lower_rank);
-    const bool is_single = needs.backend.precision == Precision::f32;
-    if (!is_single && single_leaves_room(least, needs)) advice.push_back(option_name("precision", "f32"));
-  }
+  const bool may_be_single = !needs.lower_rank.empty() && needs.backend.precision != Precision::f32;
+  if (may_be_single) advise(option_name("precision", "f32"), share_in_single);
   throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(bytes) + " of host memory (" +
                                             in_words(least) + "), but the budget is " +
                                             format_bytes(needs.budget_bytes) + "; give at least " + listed(advice));

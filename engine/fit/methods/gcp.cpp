@@ -12,18 +12,17 @@
 namespace blco {
 namespace {
 
-// Of a tensor that does not list each of them.
-constexpr double max_cells = 1 << 18;
+// Whether the sum over all cells can be had: in closed form, or by visiting each where all are listed or they are few.
+bool has_exact_sum(const TensorSummary& tensor, const Loss& loss) {
+  constexpr double max_cells = 1 << 18;
+  return sums_over_zeros(loss) || lists_all_cells(tensor) || count_cells(tensor) <= max_cells;
+}
 
 }  // namespace
 
 std::string name_in_messages(const Loss& loss) { return "loss " + to_string(loss); }
 
 bool lists_all_cells(const TensorSummary& tensor) { return static_cast<double>(tensor.nnz) == count_cells(tensor); }
-
-bool has_exact_sum(const TensorSummary& tensor, const Loss& loss) {
-  return sums_over_zeros(loss) || lists_all_cells(tensor) || count_cells(tensor) <= max_cells;
-}
 
 CpdMethod fitted_method(const TensorSummary& tensor, const CpdMethod& method) {
   const auto* const gcp = std::get_if<GcpMethod>(&method);

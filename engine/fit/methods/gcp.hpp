@@ -10,8 +10,6 @@
 namespace blco {
 
 bool lists_all_cells(const TensorSummary& tensor);
-// Whether the sum over all cells can be had, in closed form or by visiting each: all are listed, or they are few.
-bool has_exact_sum(const TensorSummary& tensor, const Loss& loss);
 // Throws Error{invalid_argument} for a parameter, a constraint or an initial model that does not go with the loss.
 void check_loss(const CpdOptions& options);
 // See MethodEntry.
