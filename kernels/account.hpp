@@ -21,10 +21,17 @@ struct MemoryTerm {
 class Account {
  public:
   // Adds to the term of that name. `name` must outlive this: a literal.
-  void take(std::string_view name, std::uint64_t bytes) { add({name, bytes, false}); }
-  void take_by_rank(std::string_view name, std::uint64_t bytes) { add({name, bytes, true}); }
+  void take(std::string_view name, std::uint64_t bytes) { take({name, bytes, false}); }
+  void take_by_rank(std::string_view name, std::uint64_t bytes) { take({name, bytes, true}); }
+  void take(const MemoryTerm& term) {
+    if (term.bytes == 0) return;
+    const auto same = std::ranges::find_if(
+        terms_, [&](const MemoryTerm& known) { return known.name == term.name && known.by_rank == term.by_rank; });
+    if (same == terms_.end()) return terms_.push_back(term);
+    same->bytes += term.bytes;
+  }
   void take(const Account& other) {
-    for (const MemoryTerm& term : other.terms_) add(term);
+    for (const MemoryTerm& term : other.terms_) take(term);
   }
 
   std::uint64_t bytes() const {
@@ -35,14 +42,6 @@ class Account {
   const std::vector<MemoryTerm>& terms() const { return terms_; }
 
  private:
-  void add(const MemoryTerm& term) {
-    if (term.bytes == 0) return;
-    const auto same = std::ranges::find_if(
-        terms_, [&](const MemoryTerm& known) { return known.name == term.name && known.by_rank == term.by_rank; });
-    if (same == terms_.end()) return terms_.push_back(term);
-    same->bytes += term.bytes;
-  }
-
   std::vector<MemoryTerm> terms_;
 };
 

@@ -58,7 +58,7 @@ struct BackendConfig {
   std::uint64_t private_bytes = 0;   // for private copies of the output; 0: none
   std::uint64_t arranged_bytes = 0;  // for copies of decoded chunks that are arranged for a mode; 0: none
   bool keep_previous = false;        // keep each factor as it was before its last update; doubles their memory
-  bool loss_passes = false;          // count the memory that loss passes need beside the outputs
+  bool loss_passes = false;          // there are loss passes, which take memory beside the outputs
   bool all_outputs = false;          // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;            // modes that update_rows solves by ADMM
   // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. CUDA has them of three modes or

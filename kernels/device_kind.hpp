@@ -33,7 +33,7 @@ inline constexpr int gpu_kernel_ranks[] = {1, 2, 8, 16, 24, 32, 48, 64};
 // device without the chunks that stay there.
 struct Footprint {
   Account host;
-  std::uint64_t device_bytes = 0;  // 0 on the CPU
+  Account device = {};
 };
 
 // `threads` are those of the CPU.

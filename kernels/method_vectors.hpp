@@ -19,11 +19,11 @@ namespace blco {
 template <class Memory>
 class MethodVectors {
  public:
-  // make(numbers) returns the memory of a vector, zeroed; called in their order.
+  // make(shape, numbers) returns the memory of a vector, zeroed; called in their order.
   template <class Make>
   MethodVectors(const BackendConfig& config, Make make) : config_(config) {
     for (const VectorShape& vector : config.vectors) {
-      memory_.push_back(make(static_cast<std::size_t>(vector.rows) * static_cast<std::size_t>(config.rank)));
+      memory_.push_back(make(vector, static_cast<std::size_t>(vector.rows) * static_cast<std::size_t>(config.rank)));
     }
   }
 

@@ -262,7 +262,7 @@ class Prediction {
     job_.top = top;
     constexpr std::uint64_t most = std::uint64_t{1} << 48;
     if (top > most) refuse(option_name("top") + " is above " + std::to_string(most) + "; ask for fewer entries");
-    const std::uint64_t worst_bytes = WorstEntries::memory_bytes(order, top);
+    const std::uint64_t worst_bytes = bytes_of<WorstEntries>(order, top);
     // Of text one block is written while another is made.
     const std::uint64_t entry_bytes = prediction_bytes(order) + 2 * PredictionTable::line_bytes(sizes_.labels);
     const std::uint64_t fixed = fixed_bytes_ + worst_bytes + RepeatCount::memory_bytes;

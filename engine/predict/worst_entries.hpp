@@ -21,7 +21,8 @@ class WorstEntries {
     std::uint64_t slot = 0;    // of its point
   };
 
-  WorstEntries(std::size_t order, std::uint64_t most);
+  WorstEntries(std::size_t order, std::uint64_t most, const MemorySource& memory = {})
+      : order_(order), entries_(most, memory), points_(most * order, memory) {}
 
   // Entries come in input order; of equal deviances the earlier ones stay. Requires: no deviance is NaN.
   void add(std::span<const std::uint64_t> point, double value, double model, double deviance);
@@ -30,10 +31,6 @@ class WorstEntries {
   std::span<const Entry> sort();
   std::span<const std::uint64_t> point(const Entry& entry) const {
     return {points_.data() + entry.slot * order_, order_};
-  }
-
-  static std::uint64_t memory_bytes(std::size_t order, std::uint64_t most) {
-    return mapped_bytes(most * sizeof(Entry)) + mapped_bytes(most * order * sizeof(std::uint64_t));
   }
 
  private:
@@ -47,9 +44,6 @@ class WorstEntries {
   std::uint64_t count_ = 0;
   std::uint64_t seen_ = 0;
 };
-
-inline WorstEntries::WorstEntries(std::size_t order, std::uint64_t most)
-    : order_(order), entries_(most), points_(most * order) {}
 
 inline void WorstEntries::add(std::span<const std::uint64_t> point, double value, double model, double deviance) {
   Entry* const begin = entries_.data();

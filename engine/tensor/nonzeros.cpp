@@ -10,6 +10,7 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
+#include "kernels/aligned_buffer.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -26,12 +27,8 @@ struct Stopped {};
 // Memory for one block.
 class BlockBuffer {
  public:
-  explicit BlockBuffer(std::size_t order) : columns_(order), spans_(order) {
-    for (auto& column : columns_) column.resize(block_entries);
-  }
-
-  static std::uint64_t memory_bytes(std::size_t order) {
-    return (order + 1) * block_entries * sizeof(double) + sizeof(NonzeroFrame);
+  explicit BlockBuffer(std::size_t order, const MemorySource& memory = {}) : columns_(order), spans_(order) {
+    for (auto& column : columns_) column = memory.vector<std::uint64_t>(block_entries);
   }
 
   // decode(frame, out) decodes frame `frame` of the block.
@@ -71,7 +68,8 @@ class Walk {
     ScanBudget budget{.option = "memory_bytes"};
     budget.total_bytes = host_budget(options.memory_bytes);
     budget.fixed_bytes = kept_bytes + NonzeroDecoder::memory_bytes(tensor_.info());
-    budget.worker_bytes = blocks_per_thread * BlockBuffer::memory_bytes(tensor_.info().shape.size());
+    const std::size_t order = tensor_.info().shape.size();
+    budget.worker_bytes = blocks_per_thread * (sizeof(BlockBuffer) + bytes_of<BlockBuffer>(order));
     workers_ = scan_workers(tensor_, budget, options.threads);
   }
 

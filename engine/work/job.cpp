@@ -82,7 +82,7 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   JobNeeds needs = needs_of(tensor, order.columns, order.precision);
   needs.caller = {};
   needs.caller.take("messages between processes", messages_at_once * message_bytes(order.columns) +
-                                                      (2 + bitmaps_at_once) * TouchedRows::bytes(tensor.shape()));
+                                                      (2 + bitmaps_at_once) * bytes_of<TouchedRows>(tensor.shape()));
   needs.model_bytes = 0;
   needs.backend.all_outputs = order.all_outputs;
   needs.backend.loss_passes = order.loss_passes;
@@ -123,7 +123,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     if (children > 0) {
       needs_.caller.take("messages between processes",
                          (messages_at_once + children) * a_message +
-                             (children + bitmaps_at_once) * TouchedRows::bytes(tensor.shape()));
+                             (children + bitmaps_at_once) * bytes_of<TouchedRows>(tensor.shape()));
     }
     // The memory of other transports is theirs.
     const std::uint64_t ways = threads_ ? 2 * (threads_->size() - 1) : 0;

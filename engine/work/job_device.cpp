@@ -94,7 +94,7 @@ int Job::take_gpu_in_turn() {
 // that has a kernel of its own.
 void Job::choose_slabs() {
   const BackendConfig& backend = needs_.backend;
-  const auto fits = [&] { return least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes; };
+  const auto fits = [&] { return least_device_memory(sizes_, needs_).bytes() <= needs_.device_budget_bytes; };
   if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs) return;
   if (backend.rank < 2 || fits()) return;
   const auto count = [&](int columns) { return (backend.rank + columns - 1) / columns; };

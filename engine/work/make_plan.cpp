@@ -188,7 +188,7 @@ void deepen_ring(const JobNeeds& needs, std::uint64_t room, Plan& plan) {
 }
 
 std::uint64_t device_bytes(const JobNeeds& needs, const Plan& plan) {
-  return needs.kind->footprint(backend_config(needs, plan), needs.threads).device_bytes;
+  return needs.kind->footprint(backend_config(needs, plan), needs.threads).device.bytes();
 }
 
 // Terms of at least 0.1 MiB, by falling size, and the rest as one.
@@ -239,7 +239,8 @@ double share_in_single(const MemoryTerm& term) { return term.name == output_term
 void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   const int slots = plan.slots;
   plan.slots = min_slots;
-  plan.device_minimum_bytes = least_device_bytes(tensor, needs);
+  const Account least = least_device_memory(tensor, needs);
+  plan.device_minimum_bytes = least.bytes();
   if (needs.device_budget_bytes < plan.device_minimum_bytes) {
     std::vector<std::string> advice = {option_name("device_bytes", as_budget(plan.device_minimum_bytes))};
     if (needs.kind->slabs() == 1) {  // else the device has one column
@@ -249,7 +250,7 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
     if (needs.backend.precision != Precision::f32) advice.push_back(option_name("precision", "f32"));
     advice.push_back(option_name("devices", "cpu"));
     throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
-                                              " of device memory, but the budget is " +
+                                              " of device memory (" + in_words(least) + "), but the budget is " +
                                               format_bytes(needs.device_budget_bytes) + "; give at least " +
                                               listed(advice));
   }
@@ -314,11 +315,11 @@ void check_budget(const Account& least, const JobNeeds& needs) {
                                             format_bytes(needs.budget_bytes) + "; give at least " + listed(advice));
 }
 
-std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
+Account least_device_memory(const TensorSizes& tensor, const JobNeeds& needs) {
   Plan plan;
   plan.slots = min_slots;
   plan.slot_bytes = slot_bytes(tensor, needs);
-  return device_bytes(needs, plan);
+  return needs.kind->footprint(backend_config(needs, plan), needs.threads).device;
 }
 
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {

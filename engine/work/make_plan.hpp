@@ -83,8 +83,8 @@ struct Plan : StreamPlan {
   bool keeps_all() const { return std::ranges::find(tiers, Tier::streamed) == tiers.end(); }
 };
 
-// Bytes of device memory without which the job cannot be.
-std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& needs);
+// Device memory without which the job cannot be.
+Account least_device_memory(const TensorSizes& tensor, const JobNeeds& needs);
 
 // Throws Error{out_of_memory} if the budget of host memory is below the sum of `least`, and says what that is for.
 void check_budget(const Account& least, const JobNeeds& needs);

@@ -9,18 +9,12 @@
 
 namespace blco {
 
-TouchedRows::TouchedRows(const std::vector<std::uint64_t>& shape) {
+TouchedRows::TouchedRows(const std::vector<std::uint64_t>& shape, const MemorySource& memory) {
   first_words_ = {0};
   for (const std::uint64_t length : shape) {
     first_words_.push_back(first_words_.back() + static_cast<std::size_t>((length + 63) / 64));
   }
-  words_.resize(first_words_.back());
-}
-
-std::uint64_t TouchedRows::bytes(const std::vector<std::uint64_t>& shape) {
-  std::uint64_t words = 0;
-  for (const std::uint64_t length : shape) words += (length + 63) / 64;
-  return words * sizeof(std::uint64_t);
+  words_ = memory.vector<std::uint64_t>(first_words_.back());
 }
 
 void TouchedRows::add(std::size_t mode, std::uint64_t row) {

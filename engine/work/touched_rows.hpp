@@ -11,6 +11,7 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/work/chunk_share.hpp"
 #include "io/container/chunk_source.hpp"
+#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 
@@ -18,13 +19,11 @@ namespace blco {
 class TouchedRows {
  public:
   // None.
-  explicit TouchedRows(const std::vector<std::uint64_t>& shape);
+  explicit TouchedRows(const std::vector<std::uint64_t>& shape, const MemorySource& memory = {});
   // Those of the nonzeros, which are read once; or, without reading them, all between the bounds of the chunks.
   static TouchedRows of_nonzeros(const ChunkSource& chunks, ThreadPool& pool);
   static TouchedRows between_bounds(const ChunkSource& chunks);
   static TouchedRows all(const std::vector<std::uint64_t>& shape);
-
-  static std::uint64_t bytes(const std::vector<std::uint64_t>& shape);
 
   // Whether there are any in the range.
   bool any(std::size_t mode, const IndexRange& rows) const { return next(mode, rows) < rows.end; }

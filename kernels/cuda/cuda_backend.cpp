@@ -153,7 +153,7 @@ class CudaBackend final : public Backend {
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
         vectors_(config,
-                 [&, made = std::size_t{0}](std::size_t numbers) mutable {
+                 [&, made = std::size_t{0}](const VectorShape&, std::size_t numbers) mutable {
                    return DeviceVector(numbers, made++ < config.device_vectors);
                  }),
         launcher_(layout_, config.rank, limits, config.gpu.conflict_resolution, config.gpu.variant,

@@ -17,7 +17,7 @@ std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const De
 
 // Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, slots, and what cudaMalloc
 // loses by each buffer; without resident_bytes.
-std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits);
+Account cuda_backend_memory(const BackendConfig& config, const DeviceLimits& limits);
 
 // Largest private_bytes that the backend makes use of.
 std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits);

@@ -42,7 +42,7 @@ class GpuKind final : public DeviceKind {
     for (std::size_t v = config.device_vectors; v < config.vectors.size(); ++v) {
       host.take_by_rank(config.vectors[v].name, config.vectors[v].rows * rank * sizeof(double));
     }
-    return {host, cuda_backend_bytes(config, limits_)};
+    return {host, cuda_backend_memory(config, limits_)};
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int) const override {
     return cuda_backend_useful_private_bytes(config, limits_);
@@ -61,27 +61,31 @@ class GpuKind final : public DeviceKind {
 
 }  // namespace
 
-std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits) {
+Account cuda_backend_memory(const BackendConfig& config, const DeviceLimits& limits) {
   const Precision precision = config.precision;
   const std::uint64_t longest = std::ranges::max(config.layout.shape());
-  std::uint64_t bytes = with_lost(table_and_flag_bytes) + with_lost(0);  // the other is of chunks that stay
+  Account memory;
+  memory.take("the library", with_lost(table_and_flag_bytes) + with_lost(0));  // the other is of chunks that stay
   std::uint64_t outputs = 0;
   for (int mode = 0; mode < config.layout.order(); ++mode) {
-    const std::uint64_t matrices = (config.keep_previous ? 2 : 1) * (has_mode(config.dual_modes, mode) ? 2 : 1);
-    bytes += matrices * with_lost(factor_bytes(config, mode));
+    const std::uint64_t matrices = (config.keep_previous ? 2 : 1) * with_lost(factor_bytes(config, mode));
+    memory.take_by_rank("factors", matrices);
+    if (has_mode(config.dual_modes, mode)) memory.take_by_rank(duals_term, matrices);
     const std::uint64_t output = with_lost(output_bytes(config, mode));
     outputs = config.all_outputs ? outputs + output : std::max(outputs, output);
   }
-  bytes += outputs;
+  memory.take_by_rank(output_term, outputs);
   for (std::size_t v = 0; v < std::min(config.device_vectors, config.vectors.size()); ++v) {
-    bytes += with_lost(config.vectors[v].rows * static_cast<std::uint64_t>(config.rank) * sizeof(double));
+    const VectorShape& vector = config.vectors[v];
+    memory.take_by_rank(vector.name, with_lost(vector.rows * static_cast<std::uint64_t>(config.rank) * sizeof(double)));
   }
-  bytes += with_lost(config.private_bytes);
-  bytes += with_lost(cuda::term_bytes(config.slots, limits.multiprocessors));
-  bytes += with_lost(cuda::DenseSizes(longest, config.rank, output_number_bytes(precision),
-                                      factor_number_bytes(precision), config.dual_modes != 0)
-                         .bytes);
-  return bytes + static_cast<std::uint64_t>(config.slots) * with_lost(config.slot_bytes);
+  memory.take("copies of the output", with_lost(config.private_bytes));
+  memory.take("sums of loss passes", with_lost(cuda::term_bytes(config.slots, limits.multiprocessors)));
+  const cuda::DenseSizes dense(longest, config.rank, output_number_bytes(precision), factor_number_bytes(precision),
+                               config.dual_modes != 0);
+  memory.take_by_rank("row updates", with_lost(dense.bytes));
+  memory.take("chunks on their way", static_cast<std::uint64_t>(config.slots) * with_lost(config.slot_bytes));
+  return memory;
 }
 
 std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits) {

@@ -39,7 +39,8 @@ class ChunkPass {
   using Factors = FactorSet<FactorMatrix<Factor, Sum>>;
 
   // Decoder, factors and executor must outlive this.
-  ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor)
+  ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor,
+            const MemorySource& memory = {})
       : layout_(config.layout),
         rank_(config.rank),
         decoder_(decoder),
@@ -49,35 +50,18 @@ class ChunkPass {
         takes_natural_chunks_(config.natural_chunks) {
     const int threads = executor.width();
     for (const std::uint64_t numbers : output_numbers(config)) {
-      outputs_.emplace_back(numbers, private_share(config, numbers, threads), executor_);
+      outputs_.emplace_back(numbers, private_share(config, numbers, threads), executor_, memory);
     }
     for (int mode = 0; mode < layout_.order(); ++mode) strides_.push_back(stride_of(config, mode));
-    if (!config.columns.empty()) make_kronecker(config, threads);
-    if (needs_exchange(config, threads)) exchange_.emplace(config.layout, decoder_, executor_);
-    for (int part = 0; part < threads; ++part) rings_.emplace_back(layout_.order());
+    if (!config.columns.empty()) make_kronecker(config, threads, memory);
+    for (int part = 0; part < threads; ++part) rings_.emplace_back(layout_.order(), memory);
+    if (!needs_exchange(config, threads)) return;
+    exchange_.emplace(config.layout, decoder_, executor_, memory);
+    if (!config.all_outputs && !config.loss_passes) return;
+    weights_ = AlignedBuffer<double>(weighed_frames(threads) * frame_entries, memory);
   }
 
-  // Memory of outputs, private copies and scratch; of these the outputs; the largest config.private_bytes of use.
-  static std::uint64_t output_bytes(const BackendConfig& config) {
-    std::uint64_t bytes = 0;
-    for (const std::uint64_t numbers : output_numbers(config)) bytes += PassOutput<Sum>::bytes(numbers);
-    return bytes;
-  }
-
-  static std::uint64_t bytes(const BackendConfig& config, int threads) {
-    std::uint64_t bytes =
-        output_bytes(config) + static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
-    for (const std::uint64_t numbers : output_numbers(config)) {
-      bytes += mapped_bytes(private_share(config, numbers, threads));
-    }
-    if (!config.columns.empty()) bytes += static_cast<std::uint64_t>(threads) * product_bytes(config);
-    if (!needs_exchange(config, threads)) return bytes;
-    if (config.all_outputs || config.loss_passes) {
-      bytes += mapped_bytes(weighed_frames(threads) * frame_entries * sizeof(double));
-    }
-    return bytes + RowExchange::bytes(config.layout, threads);
-  }
-
+  // The largest config.private_bytes of use.
   static std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) {
     std::uint64_t bytes = 0;
     for (const std::uint64_t numbers : output_numbers(config)) bytes += useful_share(config, numbers, threads);
@@ -216,17 +200,8 @@ class ChunkPass {
     return {std::ranges::max(numbers)};
   }
 
-  // A thread's products of one number of each factor but the last, of a few nonzeros.
-  static std::uint64_t product_bytes(const BackendConfig& config) {
+  void make_kronecker(const BackendConfig& config, int threads, const MemorySource& memory) {
     std::uint64_t most = 0;
-    for (int mode = 0; mode < config.layout.order(); ++mode) {
-      most = std::max(most, kronecker_row<Sum>(config, mode).choices);
-    }
-    return mapped_bytes(most_together * most * sizeof(Sum));
-  }
-
-  void make_kronecker(const BackendConfig& config, int threads) {
-    for (int part = 0; part < threads; ++part) products_.emplace_back(product_bytes(config) / sizeof(Sum));
     for (int mode = 0; mode < layout_.order(); ++mode) {
       KroneckerTask<Sum> task{.row = kronecker_row<Sum>(config, mode)};
       std::size_t factor = 0;
@@ -235,8 +210,10 @@ class ChunkPass {
         task.columns[factor] = static_cast<std::uint64_t>(config.columns_of(other));
         task.strides[factor++] = padded_rank<Sum>(config.columns_of(other));
       }
+      most = std::max(most, task.row.choices);
       kronecker_.push_back(task);
     }
+    for (int part = 0; part < threads; ++part) products_.emplace_back(most_together * most, memory);
   }
 
   // Of an output of so many numbers, the private copies that passes over natural chunks can use.
@@ -385,7 +362,7 @@ class ChunkPass {
 
   void add_losses_by_mode(const FrameSource& source) {
     const std::uint64_t most = weighed_frames(executor_.width());
-    if (weights_.size() == 0) weights_ = AlignedBuffer<double>(most * frame_entries);
+    require(weights_.size() > 0, "a loss pass, but the backend was made for none");
     FrameSource weighed = source;
     weighed.weights = weights_.data();
     weighed.rows_proved = true;  // where its weights are made
@@ -476,10 +453,11 @@ class ChunkPass {
   std::vector<PassOutput<Sum>> outputs_;
   std::vector<std::uint64_t> strides_;         // per mode, of its output
   std::vector<KroneckerTask<Sum>> kronecker_;  // per mode; empty: all factors have `rank_` columns
-  std::vector<AlignedBuffer<Sum>> products_;   // per part, for Kronecker products
-  std::vector<FrameRing> rings_;               // per part
-  AlignedBuffer<Sum> shared_rows_;             // of arranged parts, which share their first row with others
-  AlignedBuffer<double> weights_;              // of a loss pass whose outputs have owned rows
+  // Per part, products of one number of each factor but the last, of a few nonzeros.
+  std::vector<AlignedBuffer<Sum>> products_;
+  std::vector<FrameRing> rings_;    // per part
+  AlignedBuffer<Sum> shared_rows_;  // of arranged parts, which share their first row with others
+  AlignedBuffer<double> weights_;   // of a loss pass whose outputs have owned rows
   PassRequest request_ = 0;
   std::vector<double> frame_sums_;  // of its terms
   double sum_of_terms_ = 0;

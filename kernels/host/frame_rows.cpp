@@ -129,6 +129,11 @@ PayloadView open_column(const ChunkView& chunk, Column column, const char* name)
 
 }  // namespace
 
+DecodedChunk::DecodedChunk(std::uint64_t nnz, bool has_keys, bool has_values, const MemorySource& memory)
+    : indices(whole_frames(nnz), memory),
+      keys(has_keys ? whole_frames(nnz) : 0, memory),
+      values(has_values ? whole_frames(nnz) : 0, memory) {}
+
 FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction)
     : layout_(layout.view()),
       has_high_word_(layout.has_high_word()),
@@ -248,12 +253,7 @@ void FrameDecoder::decode_values(const FrameSource& source, std::uint64_t frame,
 }
 
 DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
-  const std::uint64_t entries = whole_frames(source.nnz);
-  DecodedChunk chunk;
-  chunk.indices = AlignedBuffer<std::uint64_t>(entries);
-  if (has_high_word_) chunk.keys = AlignedBuffer<std::uint64_t>(entries);
-  if (source.has_values()) chunk.values = AlignedBuffer<double>(entries);
-  return chunk;
+  return {source.nnz, has_high_word_, source.has_values()};
 }
 
 void FrameDecoder::decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring,
@@ -343,11 +343,6 @@ void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
 
 std::size_t count_runs(std::span<const std::uint64_t> lines, std::uint64_t mask) {
   return HWY_DYNAMIC_DISPATCH(runs_under)(lines.data(), lines.size(), mask);
-}
-
-std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  const std::uint64_t columns = layout.has_high_word() ? 3 : 2;
-  return columns * mapped_bytes(whole_frames(nnz) * sizeof(std::uint64_t));
 }
 
 }  // namespace blco

@@ -23,18 +23,12 @@ inline constexpr std::uint64_t tile_frames = 16;
 class FrameRing {
  public:
   FrameRing() = default;
-  explicit FrameRing(int order)
-      : rows_(static_cast<std::uint64_t>(order) * ring_entries),
-        values_(ring_entries),
-        scratch_(2 * frame_entries),
-        tile_indices_(tile_frames * frame_entries),
-        tile_values_(tile_frames * frame_entries) {}
-
-  static std::uint64_t bytes(int order) {
-    return mapped_bytes(static_cast<std::uint64_t>(order) * ring_entries * sizeof(std::uint32_t)) +
-           mapped_bytes(ring_entries * sizeof(double)) + mapped_bytes(2 * frame_entries * sizeof(std::uint64_t)) +
-           2 * mapped_bytes(tile_frames * frame_entries * sizeof(std::uint64_t));
-  }
+  explicit FrameRing(int order, const MemorySource& memory = {})
+      : rows_(static_cast<std::uint64_t>(order) * ring_entries, memory),
+        values_(ring_entries, memory),
+        scratch_(2 * frame_entries, memory),
+        tile_indices_(tile_frames * frame_entries, memory),
+        tile_values_(tile_frames * frame_entries, memory) {}
 
   std::uint32_t* rows(int mode) { return rows_.data() + static_cast<std::size_t>(mode) * ring_entries; }
   double* values() { return values_.data(); }
@@ -62,6 +56,9 @@ struct RowRange {
 // and keys are the stored line indices and keys; with tables, BLCO indices and keys re-encoded in the same way. Every
 // array holds whole frames; entries past the end are unspecified.
 struct DecodedChunk {
+  DecodedChunk() = default;
+  DecodedChunk(std::uint64_t nnz, bool has_keys, bool has_values, const MemorySource& memory = {});
+
   AlignedBuffer<std::uint64_t> indices;
   AlignedBuffer<std::uint64_t> keys;
   AlignedBuffer<double> values;
@@ -196,8 +193,5 @@ class FrameDecoder {
 
 // How many runs of neighbours that are alike under `mask` a list of lines has. Requires: it is not empty.
 std::size_t count_runs(std::span<const std::uint64_t> lines, std::uint64_t mask);
-
-// Upper bound of a DecodedChunk's memory.
-std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz);
 
 }  // namespace blco

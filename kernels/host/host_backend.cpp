@@ -10,14 +10,34 @@ template class HostBackend<double, float>;
 
 namespace {
 
+// The threads of a dry run, which runs nothing.
+class ThreadCount final : public Executor {
+ public:
+  explicit ThreadCount(int width) : width_(width) {}
+  int width() const override { return width_; }
+  void run(std::size_t, const std::function<void(std::size_t)>&) override {}
+
+ private:
+  int width_;
+};
+
 class HostKind final : public DeviceKind {
  public:
   const DeviceLimits* gpu() const override { return nullptr; }
   Footprint footprint(const BackendConfig& config, int threads) const override {
     check_backend_config(config, "CPU");
-    return {.host = with_precision(config.precision, [&]<class Sum, class Factor>() {
-              return HostBackend<Sum, Factor>::memory(config, threads);
-            })};
+    // Objects, layout tables, and bookkeeping of resident chunks.
+    constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
+    const auto order = static_cast<std::uint64_t>(config.layout.order());
+    const auto rank = static_cast<std::uint64_t>(config.rank);
+    Account memory;
+    memory.take("the library", small_bytes);
+    memory.take_by_rank("systems of R x R numbers", order * rank * rank * sizeof(double));
+    ThreadCount executor(threads);
+    with_precision(config.precision, [&]<class Sum, class Factor>() {
+      const HostBackend<Sum, Factor> dry(config, executor, MemorySource(memory));
+    });
+    return {.host = memory};
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {
     return with_precision(config.precision, [&]<class Sum, class Factor>() {

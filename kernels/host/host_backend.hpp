@@ -99,56 +99,30 @@ class HostBackend : public Backend {
   using Dual = RowMatrix<Factor, Sum>;
 
  public:
-  // `executor` must outlive the backend.
-  HostBackend(const BackendConfig& config, Executor& executor)
+  // `executor` must outlive the backend. What comes later takes memory beside: resident chunks, arranged ones, Gram
+  // matrices.
+  HostBackend(const BackendConfig& config, Executor& executor, const MemorySource& memory = {})
       : layout_(config.layout),
         rank_(config.rank),
         executor_(executor),
         decoder_(config.layout, extraction()),
-        pass_(config, decoder_, factors_, executor_),
-        sorted_(config, extraction(), factors_, executor_),
-        dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
-        vectors_(config, [](std::size_t numbers) { return std::vector<double>(numbers); }),
+        pass_(config, decoder_, factors_, executor_, memory.of("work of the threads")),
+        sorted_(config, extraction(), factors_, executor_, memory.of("work of the threads")),
+        dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop,
+               memory.by_rank("row updates")),
+        vectors_(config, [&](const VectorShape& shape,
+                             std::size_t numbers) { return memory.by_rank(shape.name).vector<double>(numbers); }),
         residents_(decoder_, config, executor_),
         trace_(config.trace) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const std::uint64_t length = layout_.mode(mode).length;
       const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
       columns_.push_back(config.columns_of(mode));
-      factors_.add(config.keep_previous, [&] { return Matrix(length, config.columns_of(mode)); });
-      duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_); });
+      factors_.add(config.keep_previous,
+                   [&] { return Matrix(length, config.columns_of(mode), memory.by_rank("factors")); });
+      duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_, memory.by_rank(duals_term)); });
       grams_.emplace_back();
     }
-  }
-
-  // Memory of factors, outputs, Grams, scratch per thread, weights of loss passes if config says that there are any,
-  // and config.private_bytes; without config.arranged_bytes.
-  static Account memory(const BackendConfig& config, int threads) {
-    const std::uint64_t longest = std::ranges::max(config.layout.shape());
-    const auto rank = static_cast<std::uint64_t>(config.rank);
-    // Objects, layout tables, and bookkeeping of resident chunks.
-    constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
-    Account memory;
-    const std::uint64_t outputs = ChunkPass<Sum, Factor>::output_bytes(config);
-    memory.take("the library", small_bytes);
-    memory.take_by_rank(output_term, outputs);
-    memory.take("work of the threads", ChunkPass<Sum, Factor>::bytes(config, threads) - outputs +
-                                           SortedPass<Sum, Factor>::bytes(config, threads));
-    memory.take_by_rank("row updates",
-                        DenseKernels<Sum, Factor>::bytes(config.rank, longest, config.dual_modes != 0, threads));
-    for (int mode = 0; mode < config.layout.order(); ++mode) {
-      const std::uint64_t length = config.layout.mode(mode).length;
-      const std::uint64_t copies = config.keep_previous ? 2 : 1;
-      memory.take_by_rank("factors", copies * Matrix::bytes(length, config.columns_of(mode)));
-      if (has_mode(config.dual_modes, mode)) {
-        memory.take_by_rank(duals_term, copies * Dual::bytes(length, config.rank));
-      }
-      memory.take_by_rank("systems of R x R numbers", rank * rank * sizeof(double));
-    }
-    for (const VectorShape& vector : config.vectors) {
-      memory.take_by_rank(vector.name, vector.rows * rank * sizeof(double));
-    }
-    return memory;
   }
 
   std::string name() const override { return "host"; }

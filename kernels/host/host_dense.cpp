@@ -152,18 +152,15 @@ std::vector<double> least_entries(const AprStep& step) {
 }  // namespace
 
 template <class Sum, class Factor>
-DenseKernels<Sum, Factor>::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop)
+DenseKernels<Sum, Factor>::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop,
+                                        const MemorySource& memory)
     : rank_(rank),
       executor_(executor),
       stop_(std::move(stop)),
-      slice_sums_(slice_count(rank, max_rows) * slice_elements(rank)) {
-  for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank, duals));
-}
-
-template <class Sum, class Factor>
-std::uint64_t DenseKernels<Sum, Factor>::bytes(int rank, std::uint64_t max_rows, bool duals, int threads) {
-  return mapped_bytes(8 * slice_count(rank, max_rows) * slice_elements(rank)) +
-         static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank, duals));
+      slice_sums_(slice_count(rank, max_rows) * slice_elements(rank), memory) {
+  for (int thread = 0; thread < executor.width(); ++thread) {
+    scratch_.emplace_back(scratch_elements(rank, duals), memory);
+  }
 }
 
 // Calls task(first row, end row, `sum_count` zeroed sums of the slice, scratch of the thread) for every slice, the last

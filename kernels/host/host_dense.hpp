@@ -27,9 +27,8 @@ class DenseKernels {
  public:
   // For matrices of up to `max_rows` rows; `duals`: also for ADMM. `executor` must outlive this.
   // With `stop`, functions end by Error{cancelled} once it says so, and leave their outputs in disorder.
-  DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop = {});
-
-  static std::uint64_t bytes(int rank, std::uint64_t max_rows, bool duals, int threads);
+  DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop = {},
+               const MemorySource& memory = {});
 
   // Steps::update_rows of `given`; all matrices have the same number of rows. `solution` is that of the factor, or
   // `given` itself if the factor's numbers are narrower. Zeroes `given`. `gram` is as that of make_gram.

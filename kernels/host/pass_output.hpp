@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "blco/executor.hpp"
+#include "kernels/account.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/row_matrix.hpp"
@@ -23,14 +24,12 @@ class PassOutput {
  public:
   // For passes of up to `numbers` numbers, padding included, with one part per thread of `executor`, which must outlive
   // this. Copies and blocks take at most `private_bytes`.
-  PassOutput(std::uint64_t numbers, std::uint64_t private_bytes, Executor& executor)
+  PassOutput(std::uint64_t numbers, std::uint64_t private_bytes, Executor& executor, const MemorySource& memory = {})
       : executor_(executor),
-        numbers_(numbers),
-        private_(std::min(private_bytes, useful_private_bytes(numbers, executor.width())) / sizeof(T)) {}
+        numbers_(numbers, memory.by_rank(output_term)),
+        private_(std::min(private_bytes, useful_private_bytes(numbers, executor.width())) / sizeof(T), memory) {}
 
-  // Memory without the private bytes, and the largest private bytes of use.
-  static std::uint64_t bytes(std::uint64_t numbers) { return mapped_bytes(numbers * sizeof(T)); }
-
+  // The largest private bytes of use.
   static std::uint64_t useful_private_bytes(std::uint64_t numbers, int threads) {
     return static_cast<std::uint64_t>(threads - 1) * numbers * sizeof(T);
   }

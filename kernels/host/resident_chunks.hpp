@@ -114,9 +114,9 @@ class ResidentChunks {
     return of_mode.nonzeros && std::ranges::equal(order, of_mode.order) ? &*of_mode.nonzeros : nullptr;
   }
 
-  // Memory of a decoded chunk.
+  // Memory of a decoded chunk, at most.
   static std::uint64_t decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-    return decoded_chunk_bytes(layout, nnz) + sizeof(Resident);
+    return bytes_of<DecodedChunk>(nnz, layout.has_high_word(), true) + sizeof(Resident);
   }
 
   // The largest config.arranged_bytes of use.

@@ -30,34 +30,22 @@ int bits_within_a_line(std::uint64_t row_bytes) {
   return static_cast<int>(std::bit_width(cache_line_bytes / std::min<std::uint64_t>(row_bytes, cache_line_bytes))) - 1;
 }
 
-RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor)
+RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor,
+                         const MemorySource& memory)
     : decoder_(decoder), executor_(executor), has_high_word_(layout.has_high_word()) {
   const int threads = executor.width();
   if (threads == 1) return;
   const std::uint64_t entries = tile_entries(threads) + slack;
-  const auto make_entries = [&] {
-    return DecodedChunk{AlignedBuffer<std::uint64_t>(entries),
-                        AlignedBuffer<std::uint64_t>(has_high_word_ ? entries : 0), AlignedBuffer<double>(entries)};
-  };
   for (int i = 0; i < threads; ++i) {
     Part part;
     for (Tile& tile : part.tiles) {
-      tile.entries = make_entries();
-      tile.segments.resize(static_cast<std::size_t>(threads));
+      tile.entries = DecodedChunk(entries, has_high_word_, true, memory);
+      tile.segments = memory.vector<Segment>(static_cast<std::uint64_t>(threads));
     }
-    part.staged = make_entries();
-    part.owners.resize(tile_entries(threads));
+    part.staged = DecodedChunk(entries, has_high_word_, true, memory);
+    part.owners = memory.vector<std::uint16_t>(tile_entries(threads));
     parts_.push_back(std::move(part));
   }
-}
-
-std::uint64_t RowExchange::bytes(const TensorLayout& layout, int threads) {
-  if (threads == 1) return 0;
-  const std::uint64_t columns = layout.has_high_word() ? 3 : 2;
-  const std::uint64_t array = mapped_bytes((tile_entries(threads) + slack) * sizeof(std::uint64_t));
-  const std::uint64_t segments = static_cast<std::uint64_t>(threads) * sizeof(Segment);
-  return static_cast<std::uint64_t>(threads) *
-         (3 * columns * array + tile_entries(threads) * sizeof(std::uint16_t) + 2 * segments + sizeof(Part));
 }
 
 std::uint64_t RowExchange::frames_of_a_round(int threads) {

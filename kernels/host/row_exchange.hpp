@@ -24,8 +24,8 @@ int bits_within_a_line(std::uint64_t row_bytes);
 class RowExchange {
  public:
   // One part per thread of `executor`. Decoder and executor must outlive this.
-  RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor);
-  static std::uint64_t bytes(const TensorLayout& layout, int threads);
+  RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor,
+              const MemorySource& memory = {});
   // What all parts together split in a round.
   static std::uint64_t frames_of_a_round(int threads);
 

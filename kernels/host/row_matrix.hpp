@@ -30,11 +30,8 @@ template <class T, class Padded = T>
 class RowMatrix {
  public:
   RowMatrix() = default;
-  RowMatrix(std::uint64_t rows, int rank) : rows_(rows), stride_(padded_rank<Padded>(rank)), data_(rows * stride_) {}
-
-  static std::uint64_t bytes(std::uint64_t rows, int rank) {
-    return mapped_bytes(rows * padded_rank<Padded>(rank) * sizeof(T));
-  }
+  RowMatrix(std::uint64_t rows, int rank, const MemorySource& memory = {})
+      : rows_(rows), stride_(padded_rank<Padded>(rank)), data_(rows * stride_, memory) {}
 
   std::uint64_t rows() const { return rows_; }
   std::uint64_t stride() const { return stride_; }
@@ -85,11 +82,8 @@ template <class T, class Padded = T>
 class FactorMatrix {
  public:
   FactorMatrix() = default;
-  FactorMatrix(std::uint64_t rows, int rank) : matrix_(rows, rank), live_(words_of(rows)) {}
-
-  static std::uint64_t bytes(std::uint64_t rows, int rank) {
-    return RowMatrix<T, Padded>::bytes(rows, rank) + mapped_bytes(words_of(rows) * sizeof(std::uint64_t));
-  }
+  FactorMatrix(std::uint64_t rows, int rank, const MemorySource& memory = {})
+      : matrix_(rows, rank, memory), live_(words_of(rows), memory) {}
 
   FactorView<T> view() { return {{matrix_.row(0), matrix_.rows(), matrix_.stride()}, live_.data()}; }
   const RowMatrix<T, Padded>& matrix() const { return matrix_; }

@@ -43,7 +43,8 @@ class SortedPass {
   using Factors = FactorSet<FactorMatrix<Factor, Sum>>;
 
   // Factors and executor must outlive this. Only for the modes that have an order.
-  SortedPass(const BackendConfig& config, BitExtraction extraction, const Factors& factors, Executor& executor)
+  SortedPass(const BackendConfig& config, BitExtraction extraction, const Factors& factors, Executor& executor,
+             const MemorySource& memory = {})
       : stride_(padded_rank<Sum>(config.rank)), factors_(factors), executor_(executor) {
     for (int mode = 0; mode < static_cast<int>(config.orders.size()); ++mode) {
       const BitModes& bits = config.orders[static_cast<std::size_t>(mode)];
@@ -54,15 +55,9 @@ class SortedPass {
       orders_.emplace(mode, Order{FrameDecoder(layout, extraction), lowest_of(layout, mode)});
     }
     if (orders_.empty()) return;
-    first_rows_ = AlignedBuffer<Sum>(most_parts * stride_);
-    if (has_weights(config)) weights_ = AlignedBuffer<double>(weights_of(executor.width()));
-  }
-
-  // Beside decoders, which are small.
-  static std::uint64_t bytes(const BackendConfig& config, int threads) {
-    if (std::ranges::all_of(config.orders, &BitModes::empty)) return 0;
-    const std::uint64_t weights = has_weights(config) ? mapped_bytes(weights_of(threads) * sizeof(double)) : 0;
-    return mapped_bytes(most_parts * padded_rank<Sum>(config.rank) * sizeof(Sum)) + weights;
+    first_rows_ = AlignedBuffer<Sum>(most_parts * stride_, memory);
+    if (!config.loss_passes && !config.all_outputs) return;
+    weights_ = AlignedBuffer<double>(static_cast<std::uint64_t>(executor.width()) * tile_entries, memory);
   }
 
   // Throws Error{invalid_argument} for a mode without an order.
@@ -109,8 +104,6 @@ class SortedPass {
   // Of a tile, to tell how long its fibers are.
   static constexpr std::size_t sampled_entries = 4 * frame_entries;
   static constexpr std::uint64_t tile_entries = tile_frames * frame_entries;
-  static bool has_weights(const BackendConfig& config) { return config.loss_passes || config.all_outputs; }
-  static std::uint64_t weights_of(int threads) { return static_cast<std::uint64_t>(threads) * tile_entries; }
 
   using Task = RowsTask<Sum, Factor>;
   struct Order {

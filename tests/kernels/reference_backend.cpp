@@ -43,7 +43,7 @@ class ReferenceBackend final : public Backend {
   explicit ReferenceBackend(const BackendConfig& config)
       : layout_(config.layout),
         rounds_factors_(config.precision == Precision::mixed),
-        vectors_(config, [](std::size_t numbers) { return std::vector<double>(numbers); }) {
+        vectors_(config, [](const VectorShape&, std::size_t numbers) { return std::vector<double>(numbers); }) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const int columns = config.columns_of(mode);
       require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");

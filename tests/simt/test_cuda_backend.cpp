@@ -275,7 +275,8 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
                                                    {.rank = r, .private_bytes = 1 << 20, .dual_modes = dual_modes});
       const auto device = make_cuda_backend(config, small_device());
 
-      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config, small_device()) + config.resident_bytes)
+      EXPECT_LE(simt::counters().live_bytes,
+                cuda_backend_memory(config, small_device()).bytes() + config.resident_bytes)
           << "rank " << r;
     }
     for (const bool all_outputs : {false, true}) {
@@ -283,7 +284,8 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
                                                    {.rank = r, .private_bytes = 1 << 20, .all_outputs = all_outputs});
       const auto device = make_cuda_backend(config, small_device());
 
-      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config, small_device()) + config.resident_bytes)
+      EXPECT_LE(simt::counters().live_bytes,
+                cuda_backend_memory(config, small_device()).bytes() + config.resident_bytes)
           << "rank " << r;
       const std::uint64_t copied_rows = all_outputs ? 3 + 2 : 3;
       EXPECT_EQ(cuda_backend_useful_private_bytes(config, small_device()),

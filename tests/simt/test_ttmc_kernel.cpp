@@ -159,10 +159,10 @@ TEST(TtmcBackend, TakesTheMemoryThatIsPlanned) {
 
     const EmulatedBackend backend(shape, options);
 
-    EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config, small_device()) + config.resident_bytes);
+    EXPECT_LE(simt::counters().live_bytes, cuda_backend_memory(config, small_device()).bytes() + config.resident_bytes);
     // Another output as large, and 3 more columns of a factor of 3 rows.
-    EXPECT_NEAR(static_cast<double>(cuda_backend_bytes(wide, small_device())),
-                static_cast<double>(cuda_backend_bytes(config, small_device()) + output_bytes), 1024);
+    EXPECT_NEAR(static_cast<double>(cuda_backend_memory(wide, small_device()).bytes()),
+                static_cast<double>(cuda_backend_memory(config, small_device()).bytes() + output_bytes), 1024);
   }
 }
 

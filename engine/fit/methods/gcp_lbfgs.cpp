@@ -87,14 +87,14 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
       objective_(context.workers, context.tensor.summary().shape, context.options.rank, loss_of(context.options),
                  sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown,
                  1 / model_scale_),
-      minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
-                 needs_nonnegative_model(loss_of(context.options)), context.workers.executor()) {
+      minimizer_(factor_numbers(context.tensor.summary(), context.options.rank), context.workers.executor()) {
   const TensorSummary& tensor = context.tensor.summary();
   if (needs_apr(tensor, context.options)) scales_.assign(minimizer_.x().size(), 1.0);
+  const bool bounds_all = needs_nonnegative_model(loss_of(context.options));
   std::size_t at = 0;
   for (std::size_t n = 0; n < shape().size(); ++n) {
     const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context.options.rank);
-    if (row_set(context.options.method, n) == RowSet::nonnegative) minimizer_.bound(at, numbers);
+    if (bounds_all || row_set(context.options.method, n) == RowSet::nonnegative) minimizer_.bound(at, numbers);
     at += numbers;
   }
   if (!visits_zeros(tensor, context.options)) return;
@@ -114,7 +114,8 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   const auto rank = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);
   const std::uint64_t scales = needs_apr(tensor, options) ? numbers : 0;
-  needs.host.take_by_rank("vectors of L-BFGS", LbfgsB::bytes(numbers) + scales * sizeof(double));
+  SerialExecutor none;
+  needs.host.take_by_rank("vectors of L-BFGS", bytes_of<LbfgsB>(numbers, none) + scales * sizeof(double));
   needs.host.take("blocks of rows", numbers_of_block(options.rank) * sizeof(double));
   needs.host.take_by_rank("systems of R x R numbers", rank * rank * sizeof(double));
   if (visits_zeros(tensor, options)) {

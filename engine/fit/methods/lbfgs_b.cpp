@@ -54,32 +54,21 @@ std::uint64_t LbfgsB::ranges_of(std::uint64_t count) {
   return std::clamp<std::uint64_t>(tiles_of(count) / least_tiles_of_range, 1, most_ranges);
 }
 
-std::uint64_t LbfgsB::bytes(std::uint64_t count) {
-  constexpr std::uint64_t vectors = 6;
-  return vectors * mapped_bytes(count * sizeof(double)) +
-         mapped_bytes(tiles_of(count) * product_tile * most_columns * sizeof(double)) +
-         mapped_bytes(count * sizeof(Breakpoint)) + 2 * mapped_bytes(count) +
-         mapped_bytes(rows_of(count) * sizeof(Row)) + mapped_bytes(ranges_of(count) * sizeof(Sums));
-}
-
-LbfgsB::LbfgsB(std::uint64_t count, bool nonnegative, Executor& executor)
+LbfgsB::LbfgsB(std::uint64_t count, Executor& executor, const MemorySource& memory)
     : executor_(executor),
-      x_(count),
-      start_(count),
-      best_(count),
-      gradient_(count),
-      old_gradient_(count),
-      direction_(count),
-      pairs_(tiles_of(count) * product_tile * most_columns),
-      breakpoints_(count),
-      rows_(rows_of(count)),
-      bounded_(count),
-      held_(count),
-      sums_(ranges_of(count)),
-      total_{},
-      has_bounds_(nonnegative) {
-  if (nonnegative) bound(0, count);
-}
+      x_(count, memory),
+      start_(count, memory),
+      best_(count, memory),
+      gradient_(count, memory),
+      old_gradient_(count, memory),
+      direction_(count, memory),
+      pairs_(tiles_of(count) * product_tile * most_columns, memory),
+      breakpoints_(count, memory),
+      rows_(rows_of(count), memory),
+      bounded_(count, memory),
+      held_(count, memory),
+      sums_(ranges_of(count), memory),
+      total_{} {}
 
 void LbfgsB::bound(std::size_t first, std::size_t count) {
   std::fill_n(bounded_.data() + first, count, true);

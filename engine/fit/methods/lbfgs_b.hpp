@@ -32,14 +32,11 @@ class LbfgsB {
     bool is_best_last = false;  // the function was last called with those that were found
   };
 
-  // With `nonnegative`, no number gets below zero. `executor` must outlive this.
-  LbfgsB(std::uint64_t count, bool nonnegative, Executor& executor);
+  // `executor` must outlive this.
+  LbfgsB(std::uint64_t count, Executor& executor, const MemorySource& memory = {});
 
-  // Keeps those numbers from `first` on at 0 or above, too.
+  // Keeps so many numbers from `first` on at 0 or above.
   void bound(std::size_t first, std::size_t count);
-
-  // Memory of an object for that many numbers; their own, x(), is part of it.
-  static std::uint64_t bytes(std::uint64_t count);
 
   std::span<double> x() { return x_.span(); }
 
@@ -107,7 +104,7 @@ class LbfgsB {
   AlignedBuffer<bool> held_;  // at the last Cauchy point
   AlignedBuffer<Sums> sums_;
   Sums total_;
-  bool has_bounds_;
+  bool has_bounds_ = false;
   CompactHessian hessian_;
   bool has_new_pair_ = false;
   std::size_t new_slot_ = 0;

@@ -33,14 +33,15 @@ struct Refusal {
   std::string message;
 };
 
-Refusal refusal_of(const std::function<void()>& job) {
+Refusal refusal_of(const std::function<void()>& job, const std::string& memory = "host") {
   try {
     job();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory) << error.what();
     Refusal refusal{.message = error.what()};
     std::smatch parts;
-    const std::regex form(R"(requires at least ([0-9.]+) ([KMG]?i?B) of host memory \((.*)\), but the budget)");
+    const std::regex form(R"(requires at least ([0-9.]+) ([KMG]?i?B) of )" + memory +
+                          R"( memory \((.*)\), but the budget)");
     EXPECT_TRUE(std::regex_search(refusal.message, parts, form)) << refusal.message;
     if (parts.empty()) return refusal;
     refusal.minimum = size_of(parts[1], parts[2]);
@@ -103,6 +104,29 @@ TEST_F(RefusedBudget, SaysWhatTheMemoryIsFor) {
     EXPECT_NEAR(refusal.sum, refusal.minimum, 0.65) << refusal.message;
     EXPECT_THAT(refusal.message, testing::HasSubstr(" MiB for " + term));
     EXPECT_THAT(refusal.message, testing::HasSubstr(" MiB for the library"));
+  }
+}
+
+TEST_F(RefusedBudget, SaysWhatDeviceMemoryIsFor) {
+  const TensorFile tensor = generate("t.blco", {300000, 20000, 10000}, 20000);
+  const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
+  const RowConstraint simplex{.set = RowSet::simplex};
+  const std::vector<std::pair<std::string, CpdMethod>> methods{
+      {"factors", AprMethod()},
+      {"the output of a pass", GcpMethod()},
+      {"duals of the constraints", AlsMethod{{simplex, {}, {}}}},
+      {"chunks on their way", CompletionMethod()}};
+  for (const auto& [term, method] : methods) {
+    CpdOptions options = options_of(method, 0);
+    options.rank = 1;  // of more columns, a device may have fewer
+    options.compute.devices.clear();
+    const auto minimum = static_cast<double>(plan_cpd(tensor, options, &gpu).device_minimum_bytes);
+    options.compute.memory.device_bytes = 1 << 20;
+
+    const Refusal refusal = refusal_of([&] { plan_cpd(tensor, options, &gpu); }, "device");
+
+    EXPECT_NEAR(refusal.sum, minimum / bytes_of_mebibyte, 0.5) << refusal.message;
+    EXPECT_THAT(refusal.message, testing::HasSubstr(" MiB for " + term));
   }
 }
 

@@ -71,6 +71,12 @@ TEST(HostBackend, CountsPrivateCopiesOfTheLongestMode) {
   EXPECT_EQ(host_kind().useful_private_bytes(config_of({100, 1000}, 9, Precision::mixed), 2), 1000U * 16 * 8);
 }
 
+// What the threads exchange, where rows have owners.
+std::uint64_t exchange_bytes(const TensorLayout& layout, int threads) {
+  ThreadExecutor executor(threads);
+  return bytes_of<RowExchange>(layout, FrameDecoder(layout, BitExtraction::tables), executor);
+}
+
 TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   BackendConfig config = config_of({100'000, 200'000}, 13);
   const std::uint64_t matrices = (100'000 + 2 * 200'000) * 16 * 8;
@@ -84,7 +90,18 @@ TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   EXPECT_LE(without, matrices + (std::uint64_t{8} << 20));
   EXPECT_NEAR(static_cast<double>(with - without), 5e6, 4096);
   // With whole copies no row is left to one thread.
-  EXPECT_EQ(with_all + RowExchange::bytes(config.layout, 2) - without, 200'000U * 16 * 8);
+  EXPECT_EQ(with_all + exchange_bytes(config.layout, 2) - without, 200'000U * 16 * 8);
+}
+
+TEST(HostBackend, CountsWhatNoMachineHas) {
+  BackendConfig config = config_of({std::uint64_t{1} << 32, std::uint64_t{1} << 31}, 1024);
+  config.dual_modes = all_modes(2);
+  const std::uint64_t rows = (std::uint64_t{1} << 32) + (std::uint64_t{1} << 31);
+  const std::uint64_t matrices = 2 * rows + (std::uint64_t{1} << 32);
+
+  const std::uint64_t counted = host_kind().footprint(config, 2).host.bytes();
+
+  EXPECT_NEAR(static_cast<double>(counted), static_cast<double>(matrices * 1024 * 8), 2e9);
 }
 
 // Address space of this process.
@@ -125,11 +142,9 @@ TEST(HostBackend, TakesWhatItCounts) {
       const auto backend = host_kind().make(config, executor);
       const std::uint64_t taken = address_bytes() - before;
 
-      // Objects are counted as 1 MiB, what the threads exchange as the most that any tensor needs; and Gram matrices
-      // and weights of loss passes, which a pass makes.
+      // Objects are counted as 1 MiB, and Gram matrices, which a pass makes.
       const auto rank = static_cast<std::uint64_t>(config.rank);
-      const std::uint64_t later = 3 * rank * rank * sizeof(double) + (config.all_outputs ? std::uint64_t{4} << 20 : 0);
-      const std::uint64_t spare = (std::uint64_t{1} << 20) + RowExchange::bytes(config.layout, threads) / 2 + later;
+      const std::uint64_t spare = (std::uint64_t{1} << 20) + 3 * rank * rank * sizeof(double);
       EXPECT_LE(taken, counted);
       EXPECT_GE(taken + spare, counted);
     }

@@ -137,7 +137,7 @@ TEST(LbfgsB, EvaluatesWhereTheLibraryDoes) {
                                         << is_poisson);
         const auto expected = evaluated_by_library(function, size, bounded, evaluations);
         ThreadPool threads(3);
-        LbfgsB minimizer(size, false, threads);
+        LbfgsB minimizer(size, threads);
         minimizer.bound(0, bounded);
         std::ranges::copy(start_of(size), minimizer.x().begin());
         std::vector<double> differences;
@@ -174,7 +174,8 @@ TEST(LbfgsB, GivesTheSameBitsOnAnyNumberOfThreads) {
   std::vector<std::vector<double>> found;
   for (const int width : {1, 3}) {
     ThreadPool threads(width);
-    LbfgsB minimizer(function.size(), true, threads);
+    LbfgsB minimizer(function.size(), threads);
+    minimizer.bound(0, function.size());
     std::ranges::copy(start_of(function.size()), minimizer.x().begin());
 
     minimizer.minimize(function, 15, {});
@@ -186,7 +187,8 @@ TEST(LbfgsB, GivesTheSameBitsOnAnyNumberOfThreads) {
 
 TEST(LbfgsB, FindsTheMinimumWithAndWithoutBounds) {
   for (const bool nonnegative : {false, true}) {
-    LbfgsB minimizer(50, nonnegative, serial);
+    LbfgsB minimizer(50, serial);
+    if (nonnegative) minimizer.bound(0, 50);
     std::ranges::fill(minimizer.x(), 0.5);
 
     const LbfgsB::Result result = minimizer.minimize(paraboloid, 200, {});
@@ -204,7 +206,7 @@ TEST(LbfgsB, FindsTheMinimumWithAndWithoutBounds) {
 
 TEST(LbfgsB, EndsAfterTheEvaluationsThatItMayTakeWithTheBestOfThem) {
   for (const int limit : {1, 2, 5}) {
-    LbfgsB minimizer(50, false, serial);
+    LbfgsB minimizer(50, serial);
     int calls = 0;
     double least = std::numeric_limits<double>::infinity();
 
@@ -226,7 +228,7 @@ TEST(LbfgsB, EndsAfterTheEvaluationsThatItMayTakeWithTheBestOfThem) {
 }
 
 TEST(LbfgsB, EndsWhenToldAndAtAValueThatIsNotFinite) {
-  LbfgsB minimizer(50, false, serial);
+  LbfgsB minimizer(50, serial);
   EXPECT_EQ(minimizer.minimize(paraboloid, 100, [] { return true; }).evaluations, 1);
   int calls = 0;
   const auto breaks = [&](std::span<const double> x, std::span<double> gradient) {
@@ -240,16 +242,25 @@ TEST(LbfgsB, EndsWhenToldAndAtAValueThatIsNotFinite) {
   EXPECT_FALSE(result.is_best_last);
 }
 
+TEST(LbfgsB, TellsWhatItWouldTakeWithoutTakingIt) {
+  constexpr std::uint64_t count = std::uint64_t{1} << 44;
+  constexpr std::uint64_t of_number = (6 + 20) * 8 + 16 + 2;  // vectors and 10 pairs; breakpoints; two flags
+
+  EXPECT_NEAR(static_cast<double>(bytes_of<LbfgsB>(count, serial) - count * of_number), 0, 64 << 20);
+}
+
 TEST(LbfgsB, LetsErrorsOfTheFunctionThrough) {
-  LbfgsB minimizer(3, false, serial);
+  LbfgsB minimizer(3, serial);
   const auto fails = [](std::span<const double>, std::span<double>) -> double { throw std::runtime_error("no"); };
 
   EXPECT_THROW(minimizer.minimize(fails, 100, {}), std::runtime_error);
 }
 
 TEST(LbfgsB, KeepsNothingBetweenCalls) {
-  LbfgsB first(50, true, serial);
-  LbfgsB second(50, true, serial);
+  LbfgsB first(50, serial);
+  LbfgsB second(50, serial);
+  first.bound(0, 50);
+  second.bound(0, 50);
   first.minimize(paraboloid, 7, {});
   std::ranges::copy(first.x(), second.x().begin());
 
