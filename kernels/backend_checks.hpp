@@ -13,9 +13,12 @@ namespace blco {
 // Throws Error{invalid_argument} with `message` unless `condition` holds.
 void require(bool condition, const std::string& message);
 
-// Throws Error{invalid_argument} for a rank outside 1 to max_rank, wrong columns, or a mode longer than 2^32.
-// `backend` names the backend in the message.
+// Throws Error{invalid_argument} for a rank outside 1 to max_rank, wrong columns, a mode longer than 2^32, or what
+// check_owned_rows refuses. `backend` names the backend in the message.
 void check_backend_config(const BackendConfig& config, const std::string& backend);
+
+// Throws Error{invalid_argument} unless config.owned is as BackendConfig says.
+void check_owned_rows(const BackendConfig& config);
 
 // Throws Error{invalid_argument} unless a backend with BackendConfig::columns, and only such a one, is asked for a
 // Kronecker product.
@@ -28,6 +31,9 @@ std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_
 // Throws Error{invalid_argument} unless `problem` has what its constraint needs, for `rank` columns. `has_dual`: its
 // mode is one of BackendConfig::dual_modes.
 void check_row_problem(const RowProblem& problem, int rank, bool has_dual);
+
+// Throws Error{invalid_argument} unless there is a divisor for each of `rank` columns, or none at all.
+void check_divisors(std::span<const double> divisors, int rank);
 
 // Throws Error{invalid_argument} unless there is a scale for each of `rank` columns, and a shift or none at all.
 void check_scales(std::span<const double> scales, std::span<const double> shifts, int rank);

@@ -1,6 +1,7 @@
 // What a device does to the rows that it holds: the steps of the methods.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,7 +45,18 @@ struct RowUpdate {
   double inner = 0;  // <MTTKRP output, new rows before normalisation> = <X, model>
 };
 
-// Calls come from one thread, the same as of Rows and Passes.
+// What solve_rows returns, sums over owned rows: those of several owners add up.
+struct SolvedRows {
+  // R: of the solution's columns. Where the constraint forbids normalisation, of no use.
+  std::vector<double> squares;
+  double inner = 0;  // <MTTKRP output, solution>
+};
+
+// An entry of a column of so many equal entries whose 2-norm is 1.
+inline double equal_entry(std::uint64_t rows) { return std::sqrt(1.0 / static_cast<double>(rows)); }
+
+// Steps change rows that BackendConfig::owned names, and only these, unless they say that they change all rows. Sums,
+// Grams too, are over owned rows. Calls come from one thread, the same as of Rows and Passes.
 class Steps {
  public:
   virtual ~Steps() = default;
@@ -52,7 +64,15 @@ class Steps {
   // factor_n = the solution of `problem` for output_n; then normalises its columns by their 2-norm (a zero column
   // stays) where the constraint allows it, and updates its Gram. The order of sums depends on neither threads nor
   // budgets. After Error{cancelled} only restore_factor and what follows it are legal.
-  virtual RowUpdate update_rows(int mode, const RowProblem& problem) = 0;
+  RowUpdate update_rows(int mode, const RowProblem& problem);
+
+  // The two halves of update_rows, between which owners add up what the first one returns. It makes the solution, and
+  // leaves the output undefined, and with keep_previous also the rows of the factor and its dual that are not owned.
+  virtual SolvedRows solve_rows(int mode, const RowProblem& problem) = 0;
+  // Right after it: divides each column of the solution by its divisor, or where that is 0, fills the column with
+  // equal_entry(I_n). R divisors; none: all 1. Updates the Gram.
+  virtual void scale_rows(int mode, std::span<const double> divisors) = 0;
+
   // Undoes a mode's last update_rows and restores the factor, and its dual, before it. At most once per update;
   // requires keep_previous, and no passes may follow.
   virtual void restore_factor(int mode) = 0;
@@ -62,13 +82,14 @@ class Steps {
 
   // R: the sums of the factor's columns. Their order depends on neither threads nor budgets.
   virtual std::vector<double> column_sums(int mode) = 0;
-  // Replaces each number of the factor by number * scale + shift of its column. R of each; no shifts: none.
+  // Replaces each number of the factor by number * scale + shift of its column, in all rows. R of each; no shifts:
+  // none.
   virtual void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts = {}) = 0;
-  // Makes negative numbers of the factor 0.
+  // Makes negative numbers of the factor 0, in all rows.
   virtual void raise_to_zero(int mode) = 0;
-  // The factor becomes factor * step.of_factor - vector * step.of_vector, column by column, and the vector's rows of
-  // the mode what the factor was. Returns R: the sums of the new columns' squares, in an order that depends on neither
-  // threads nor budgets.
+  // The factor becomes factor * step.of_factor - vector * step.of_vector, column by column and in all rows, and the
+  // vector's rows of the mode what the factor was. Returns R: the sums of the new columns' squares, in an order that
+  // depends on neither threads nor budgets.
   virtual std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) = 0;
 
   // The row steps of CP-APR, after a pass that filled the output of `mode`, which stays as it is; see AprStep.

@@ -315,15 +315,24 @@ class CudaBackend final : public Backend {
     transfer_.upload_numbers(rows, outputs_.data(mode) + offset, main_);
   }
 
-  RowUpdate update_rows(int mode, const RowProblem& problem) override {
+  SolvedRows solve_rows(int mode, const RowProblem& problem) override {
     check_row_problem(problem, config_.rank, has_dual(mode));
-    const NvtxRange range("update rows");
-    Factor* factor = factors_.begin_update(mode).template as<Factor>();
-    if (problem.constraint.needs_dual()) duals_.begin_update(mode);
-    const OldDeviceRows<Factor> old{factors_.before_update(mode).template as<const Factor>(),
-                                    duals_.before_update(mode).template as<const Factor>(),
-                                    duals_[mode].template as<Factor>()};
-    return dense_.update_rows(outputs_.data(mode), length(mode), problem, old, factor, grams_[index(mode)]);
+    const NvtxRange range("solve rows");
+    Factor* factor = owned(mode, factors_.begin_update(mode).template as<Factor>());
+    OldDeviceRows<Factor> old{owned(mode, factors_.before_update(mode).template as<const Factor>())};
+    if (problem.constraint.needs_dual()) {
+      duals_.begin_update(mode);
+      old.dual = owned(mode, duals_.before_update(mode).template as<const Factor>());
+      old.new_dual = owned(mode, duals_[mode].template as<Factor>());
+    }
+    return dense_.solve_rows(owned(mode, outputs_.data(mode)), owned_rows(mode), problem, old, factor,
+                             grams_[index(mode)]);
+  }
+  void scale_rows(int mode, std::span<const double> divisors) override {
+    check_divisors(divisors, config_.rank);
+    const NvtxRange range("scale rows");
+    dense_.scale_rows(owned(mode, outputs_.data(mode)), owned_rows(mode), divisors, equal_entry(length(mode)),
+                      owned(mode, factors_[mode].template as<Factor>()), grams_[index(mode)]);
   }
 
   void restore_factor(int mode) override {
@@ -333,12 +342,12 @@ class CudaBackend final : public Backend {
   }
   std::span<const double> gram(int mode) override {
     std::vector<double>& gram = grams_[index(mode)];
-    if (gram.empty()) gram = dense_.gram(factors_[mode].template as<const Factor>(), length(mode));
+    if (gram.empty()) gram = dense_.gram(owned_factor(mode), owned_rows(mode));
     return gram;
   }
 
   std::vector<double> column_sums(int mode) override {
-    return steps_.column_sums(factors_[mode].template as<const Factor>(), length(mode));
+    return steps_.column_sums(owned_factor(mode), owned_rows(mode));
   }
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
     check_scales(scales, shifts, config_.rank);
@@ -348,20 +357,21 @@ class CudaBackend final : public Backend {
   std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override {
     check_extrapolation(step, config_.rank);
     double* const before = vectors_.rows(vector, mode).data();
-    return steps_.extrapolate(changed_factor(mode), before, length(mode), step);
+    steps_.extrapolate(changed_factor(mode), before, length(mode), step);
+    return steps_.column_sums(owned_factor(mode), owned_rows(mode), /*squared=*/true);
   }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
-    AprViolation violation =
-        steps_.apr_measure(phi(mode, step), factors_[mode].template as<Factor>(), length(mode), step);
+    Factor* factor = owned(mode, factors_[mode].template as<Factor>());
+    AprViolation violation = steps_.apr_measure(phi(mode, step), factor, owned_rows(mode), step);
     violation.has_stuck_zeros = violation.has_stuck_zeros && !until_any;
     return violation;
   }
   void apr_free_zeros(int mode, const AprStep& step) override {
-    steps_.apr_free_zeros(phi(mode, step), changed_factor(mode), length(mode), step);
+    steps_.apr_free_zeros(phi(mode, step), owned(mode, changed_factor(mode)), owned_rows(mode), step);
   }
   void apr_multiply(int mode, const AprStep& step) override {
-    steps_.apr_multiply(phi(mode, step), changed_factor(mode), length(mode), step);
+    steps_.apr_multiply(phi(mode, step), owned(mode, changed_factor(mode)), owned_rows(mode), step);
   }
 
   void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
@@ -394,7 +404,7 @@ class CudaBackend final : public Backend {
   }
   void cg_step(int mode, const CgStep& step) override { steps_.cg_step(vector_rows(mode), step); }
   double cg_end(int mode) override {
-    return steps_.cg_end(vectors_.rows(0, mode).data(), changed_factor(mode), length(mode));
+    return steps_.cg_end(owned_vector(0, mode), owned(mode, changed_factor(mode)), owned_rows(mode));
   }
   void adam_step(int mode, const AdamStep& step) override {
     check_adam_step(step, config_.rank);
@@ -407,18 +417,27 @@ class CudaBackend final : public Backend {
   // Of the factor.
   std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.columns_of(mode)); }
 
+  // Of all rows of R numbers of a mode, the first that is owned; and how many are.
+  template <class Number>
+  Number* owned(int mode, Number* rows) const {
+    return rows + config_.owned_of(mode).begin * static_cast<std::uint64_t>(config_.rank);
+  }
+  std::uint64_t owned_rows(int mode) const { return config_.owned_of(mode).count(); }
+  const Factor* owned_factor(int mode) const { return owned(mode, factors_[mode].template as<const Factor>()); }
+  double* owned_vector(int vector, int mode) const { return owned(mode, vectors_.rows(vector, mode).data()); }
+
   void check_filled(int mode) const {
     require(has_mode(pass_.outputs, mode), "the last pass has not filled mode " + std::to_string(mode));
   }
   const Sum* phi(int mode, const AprStep& step) const {
     check_apr_step(step, config_.rank);
     check_filled(mode);
-    return outputs_.data(mode);
+    return owned(mode, outputs_.data(mode));
   }
   VectorRows<Sum, Factor> vector_rows(int mode) {
     check_filled(mode);
-    return {outputs_.data(mode), changed_factor(mode), vectors_.rows(0, mode).data(), vectors_.rows(1, mode).data(),
-            length(mode)};
+    return {owned(mode, outputs_.data(mode)), owned(mode, changed_factor(mode)), owned_vector(0, mode),
+            owned_vector(1, mode), owned_rows(mode)};
   }
   // The host may read and write pinned vectors afterwards.
   void finish_steps() const {

@@ -1,5 +1,5 @@
 // Each step of the dense work is a call of cuBLAS, of cub::DeviceFor, or of one kernel.
-#include <cmath>
+#include <algorithm>
 #include <cub/device/device_for.cuh>
 #include <numeric>
 #include <type_traits>
@@ -309,36 +309,9 @@ void DenseWork::solve_slab(const RowProblem& problem, const double* given, const
   converted(dual, numbers, new_dual, stream_);
 }
 
-// Writes the factor from its numbers before normalisation, whose Gram is given and normalised too.
-template <class From, class Factor>
-RowUpdate DenseWork::normalise(const RowConstraint& constraint, const From* from, std::uint64_t rows, Factor* factor,
-                               std::vector<double>& gram) {
-  const auto n = static_cast<std::size_t>(rank_);
-  RowUpdate update;
-  std::vector<double> divisors;
-  bool fills = false;
-  for (std::size_t r = 0; r < n; ++r) {
-    update.norms.push_back(constraint.normalises() ? std::sqrt(gram[r * n + r]) : 1);
-    divisors.push_back(update.norms[r] > 0 ? update.norms[r] : constraint.set == RowSet::nonnegative ? 0 : 1);
-    fills = fills || divisors[r] == 0;
-  }
-  transfer_.upload(std::as_bytes(std::span(divisors)), at(sizes_.system), stream_);
-  const DivideColumns<From, Factor> divide{from, factor, at(sizes_.system), sizes_.columns,
-                                           std::sqrt(1 / static_cast<double>(rows))};
-  check(cub::DeviceFor::Bulk(rows * sizes_.columns, divide, stream_.get()), "divide columns");
-  if (fills || !std::is_same_v<Factor, double>) {
-    gram.clear();
-  } else {
-    for (std::size_t i = 0; i < gram.size(); ++i) gram[i] /= divisors[i / n] * divisors[i % n];
-  }
-  return update;
-}
-
 template <class Sum, class Factor>
-RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowProblem& problem,
+SolvedRows DenseWork::solve_rows(Sum* output, std::uint64_t rows, const RowProblem& problem,
                                  const OldDeviceRows<Factor>& old, Factor* factor, std::vector<double>& gram) {
-  // Where the factor is less exact than the output, rows wait there until they are normalised, and are rounded once.
-  constexpr bool waits = !std::is_same_v<Sum, Factor>;
   upload_system(problem);
   fill_zero(at(sizes_.grams), sizes_.parts * sizes_.columns * sizes_.columns * sizeof(double), stream_.get());
   // A call that failed may have left the other mode.
@@ -358,7 +331,7 @@ RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowProbl
                 at(sizes_.inner + slabs++));
     cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_HOST);
     add_gram(made, count);
-    if constexpr (waits) {
+    if constexpr (waits<Sum, Factor>) {
       copy_on_device(output + first * sizes_.columns, made, numbers * sizeof(double), stream_.get());
     } else {
       converted(made, numbers, rows_of_slab, stream_);
@@ -366,14 +339,33 @@ RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowProbl
   }
   gram = finish_gram();
   const std::vector<double> inner = download(sizes_.inner, slabs);
-  RowUpdate update;
-  if constexpr (waits) {
-    update = normalise(problem.constraint, output, rows, factor, gram);
+  SolvedRows solved;
+  solved.inner = std::accumulate(inner.begin(), inner.end(), 0.0);
+  for (std::size_t i = 0; i < gram.size(); i += static_cast<std::size_t>(rank_) + 1) solved.squares.push_back(gram[i]);
+  return solved;
+}
+
+template <class Sum, class Factor>
+void DenseWork::scale_rows(const Sum* output, std::uint64_t rows, std::span<const double> divisors, double filling,
+                           Factor* factor, std::vector<double>& gram) {
+  const auto divide = [&]<class From>(const From* from) {
+    const std::uint64_t numbers = rows * sizes_.columns;
+    if (divisors.empty()) {
+      converted(from, numbers, factor, stream_);
+      return;
+    }
+    transfer_.upload(std::as_bytes(divisors), at(sizes_.system), stream_);
+    const DivideColumns<From, Factor> each{from, factor, at(sizes_.system), sizes_.columns, filling};
+    check(cub::DeviceFor::Bulk(numbers, each, stream_.get()), "divide columns");
+  };
+  if constexpr (waits<Sum, Factor>) {
+    divide(output);
   } else {
-    update = normalise(problem.constraint, factor, rows, factor, gram);
+    divide(factor);
   }
-  update.inner = std::accumulate(inner.begin(), inner.end(), 0.0);
-  return update;
+  if (std::ranges::count(divisors, 0.0) > 0 || !std::is_same_v<Factor, double>) return gram.clear();
+  const std::size_t n = divisors.size();
+  for (std::size_t i = 0; i < n * n; ++i) gram[i] /= divisors[i / n] * divisors[i % n];
 }
 
 template <class Factor>
@@ -393,12 +385,16 @@ void merge_copies(Sum* output, const Sum* copies, int copy_count, std::uint64_t 
 
 // The types of outputs and factors for each precision.
 using Grams = std::vector<double>;
-template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowProblem&, const OldDeviceRows<double>&,
+using Divisors = std::span<const double>;
+template SolvedRows DenseWork::solve_rows(double*, std::uint64_t, const RowProblem&, const OldDeviceRows<double>&,
                                           double*, Grams&);
-template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowProblem&, const OldDeviceRows<float>&,
+template SolvedRows DenseWork::solve_rows(double*, std::uint64_t, const RowProblem&, const OldDeviceRows<float>&,
                                           float*, Grams&);
-template RowUpdate DenseWork::update_rows(float*, std::uint64_t, const RowProblem&, const OldDeviceRows<float>&, float*,
+template SolvedRows DenseWork::solve_rows(float*, std::uint64_t, const RowProblem&, const OldDeviceRows<float>&, float*,
                                           Grams&);
+template void DenseWork::scale_rows(const double*, std::uint64_t, Divisors, double, double*, Grams&);
+template void DenseWork::scale_rows(const double*, std::uint64_t, Divisors, double, float*, Grams&);
+template void DenseWork::scale_rows(const float*, std::uint64_t, Divisors, double, float*, Grams&);
 template std::vector<double> DenseWork::gram(const double*, std::uint64_t);
 template std::vector<double> DenseWork::gram(const float*, std::uint64_t);
 template void merge_copies(double*, const double*, int, std::uint64_t, cudaStream_t);

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/backend.hpp"
@@ -31,13 +33,17 @@ class DenseWork {
   DenseWork(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer);
 
   // factor = the solution of `problem` for the rows of `output`, for least squares by forward and back substitution or
-  // times the pseudo-inverse; where the constraint allows it, then divided by the 2-norms of its columns: see
-  // Steps::update_rows. Norms and inner product are those of rows not yet rounded to Factor. `gram` receives the new
-  // factor's Gram, or becomes empty if rounding or filling has changed the factor.
-  // Requires: output and factor differ. The output is overwritten if Sum and Factor differ.
+  // times the pseudo-inverse: see Steps::solve_rows. Sums are those of rows not yet rounded to Factor, and so is the
+  // solution's Gram, which `gram` receives.
+  // Requires: output and factor differ. The output has the solution instead of the factor if Sum and Factor differ.
   template <class Sum, class Factor>
-  RowUpdate update_rows(Sum* output, std::uint64_t rows, const RowProblem& problem, const OldDeviceRows<Factor>& old,
+  SolvedRows solve_rows(Sum* output, std::uint64_t rows, const RowProblem& problem, const OldDeviceRows<Factor>& old,
                         Factor* factor, std::vector<double>& gram);
+  // Divides the columns of that solution: see Steps::scale_rows. `filling` goes into columns whose divisor is 0. `gram`
+  // becomes that of the factor, or empty if rounding or filling has changed the factor.
+  template <class Sum, class Factor>
+  void scale_rows(const Sum* output, std::uint64_t rows, std::span<const double> divisors, double filling,
+                  Factor* factor, std::vector<double>& gram);
 
   // factor^T factor, R x R.
   template <class Factor>
@@ -55,9 +61,9 @@ class DenseWork {
   template <class Factor>
   void solve_slab(const RowProblem& problem, const double* given, const OldDeviceRows<Factor>& old, std::uint64_t first,
                   std::uint64_t count, double* made) const;
-  template <class From, class Factor>
-  RowUpdate normalise(const RowConstraint& constraint, const From* from, std::uint64_t rows, Factor* factor,
-                      std::vector<double>& gram);
+  // Where the factor is less exact than the output, rows wait there until they are scaled, and are rounded once.
+  template <class Sum, class Factor>
+  static constexpr bool waits = !std::is_same_v<Sum, Factor>;
 
   DenseSizes sizes_;
   int rank_;

@@ -215,8 +215,8 @@ std::vector<double> DeviceSteps<Sum, Factor>::sum_columns(const Number* numbers,
 }
 
 template <class Sum, class Factor>
-std::vector<double> DeviceSteps<Sum, Factor>::column_sums(const Factor* factor, std::uint64_t rows) {
-  return sum_columns(factor, rows, false);
+std::vector<double> DeviceSteps<Sum, Factor>::column_sums(const Factor* factor, std::uint64_t rows, bool squared) {
+  return sum_columns(factor, rows, squared);
 }
 
 template <class Sum, class Factor>
@@ -233,13 +233,12 @@ void DeviceSteps<Sum, Factor>::raise_to_zero(Factor* factor, std::uint64_t rows)
 }
 
 template <class Sum, class Factor>
-std::vector<double> DeviceSteps<Sum, Factor>::extrapolate(Factor* factor, double* vector, std::uint64_t rows,
-                                                          const Extrapolation& step) {
+void DeviceSteps<Sum, Factor>::extrapolate(Factor* factor, double* vector, std::uint64_t rows,
+                                           const Extrapolation& step) {
   const Extrapolate<Factor> take{
       factor,           vector,        upload(step.of_factor, sizes_.weights), upload(step.of_vector, sizes_.system),
       step.nonnegative, sizes_.columns};
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, take, stream_.get()), "extrapolate");
-  return sum_columns(factor, rows, true);
 }
 
 template <class Sum, class Factor>

@@ -1,4 +1,4 @@
-// The steps of methods over all rows of a factor (kernels/row_steps.hpp) in device memory, by CUB.
+// The steps of methods over rows of a factor (kernels/row_steps.hpp) in device memory, by CUB.
 #pragma once
 
 #include <algorithm>
@@ -74,11 +74,12 @@ class DeviceSteps {
   // it outlives this object, as do stream and transfer. Functions throw Error{cuda}.
   DeviceSteps(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer);
 
-  std::vector<double> column_sums(const Factor* factor, std::uint64_t rows);
+  std::vector<double> column_sums(const Factor* factor, std::uint64_t rows, bool squared = false);
   void scale_columns(Factor* factor, std::uint64_t rows, std::span<const double> scales,
                      std::span<const double> shifts);
   void raise_to_zero(Factor* factor, std::uint64_t rows);
-  std::vector<double> extrapolate(Factor* factor, double* vector, std::uint64_t rows, const Extrapolation& step);
+  // Returns no sums.
+  void extrapolate(Factor* factor, double* vector, std::uint64_t rows, const Extrapolation& step);
 
   AprViolation apr_measure(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
   void apr_free_zeros(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);

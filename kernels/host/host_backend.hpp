@@ -118,6 +118,7 @@ class HostBackend : public Backend {
       const std::uint64_t length = layout_.mode(mode).length;
       const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
       columns_.push_back(config.columns_of(mode));
+      owned_.push_back(config.owned_of(mode));
       factors_.add(config.keep_previous,
                    [&] { return Matrix(length, config.columns_of(mode), memory.by_rank("factors")); });
       duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_, memory.by_rank(duals_term)); });
@@ -224,27 +225,32 @@ class HostBackend : public Backend {
     copy_in(mode, rows, pass_.output(mode).rows(), first_row);
   }
 
-  RowUpdate update_rows(int mode, const RowProblem& problem) override {
-    const bool needs_dual = problem.constraint.needs_dual();
+  SolvedRows solve_rows(int mode, const RowProblem& problem) override {
     const auto begin = std::chrono::steady_clock::now();
     const RowsView<Sum> given = pass_.output(mode).rows();
     check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
     require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
             "update_rows: the last pass was not one of mode " + std::to_string(mode));
     factors_.begin_update(mode);
-    if (needs_dual) duals_.begin_update(mode);
-    const FactorView<Factor> factor = factors_[mode].view();
-    const OldRows<Factor> old{view(factors_.before_update(mode).matrix()), view(duals_.before_update(mode)),
-                              view(duals_[mode])};
-    std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
-    gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-    // Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
-    RowsView<Sum> solution = given;
-    if constexpr (std::is_same_v<Sum, Factor>) solution = factor.rows;
-    RowUpdate update = dense_.update_rows(problem, given, old, factor, solution, gram);
-    pass_.output(mode).set_zeroed();
+    OldRows<Factor> old{owned(mode, view(factors_.before_update(mode).matrix()))};
+    if (problem.constraint.needs_dual()) {
+      duals_.begin_update(mode);
+      old.dual = owned(mode, view(duals_.before_update(mode)));
+      old.new_dual = owned(mode, view(duals_[mode]));
+    }
+    SolvedRows solved =
+        dense_.solve_rows(problem, owned(mode, given), old, owned(mode, factors_[mode].view()), solution(mode));
     trace("row update", begin, 0);
-    return update;
+    return solved;
+  }
+  void scale_rows(int mode, std::span<const double> divisors) override {
+    const auto begin = std::chrono::steady_clock::now();
+    check_divisors(divisors, rank_);
+    const std::uint64_t length = layout_.mode(mode).length;
+    dense_.divide_columns(divisors, equal_entry(length), owned(mode, factors_[mode].view()), solution(mode),
+                          room_for_gram(mode));
+    if (owned_[index(mode)].count() == length) pass_.output(mode).set_zeroed();
+    trace("row scaling", begin, 0);
   }
 
   void restore_factor(int mode) override {
@@ -252,17 +258,11 @@ class HostBackend : public Backend {
     duals_.restore(mode);
   }
   std::span<const double> gram(int mode) override {
-    std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
-    if (gram.empty()) {
-      gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-      dense_.make_gram(factors_[mode].view(), gram);
-    }
-    return gram;
+    if (grams_[index(mode)].empty()) dense_.make_gram(owned(mode, factors_[mode].view()), room_for_gram(mode));
+    return grams_[index(mode)];
   }
 
-  std::vector<double> column_sums(int mode) override {
-    return dense_.column_sums(view(std::as_const(factors_)[mode].matrix()));
-  }
+  std::vector<double> column_sums(int mode) override { return dense_.column_sums(owned_factor(mode)); }
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
     check_scales(scales, shifts, rank_);
     for_each_row(changed(mode), [&](std::uint64_t, Factor* row) {
@@ -285,17 +285,17 @@ class HostBackend : public Backend {
         extrapolate_number(step.of_factor[r], step.of_vector[r], step.nonnegative, row[r], before[i * columns() + r]);
       }
     });
-    return dense_.column_sums(view(std::as_const(factors_)[mode].matrix()), true);
+    return dense_.column_sums(owned_factor(mode), true);
   }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
-    return dense_.apr_measure(phi_of(mode, step), view(std::as_const(factors_)[mode].matrix()), step, until_any);
+    return dense_.apr_measure(phi_of(mode, step), owned_factor(mode), step, until_any);
   }
   void apr_free_zeros(int mode, const AprStep& step) override {
-    dense_.apr_free_zeros(phi_of(mode, step), changed(mode), step);
+    dense_.apr_free_zeros(phi_of(mode, step), owned(mode, changed(mode)), step);
   }
   void apr_multiply(int mode, const AprStep& step) override {
-    dense_.apr_multiply(phi_of(mode, step), changed(mode), step);
+    dense_.apr_multiply(phi_of(mode, step), owned(mode, changed(mode)), step);
   }
 
   void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
@@ -322,7 +322,7 @@ class HostBackend : public Backend {
   void cg_step(int mode, const CgStep& step) override {
     step_rows(mode, [&](auto... rows) { cg_step_row(step, columns(), rows...); });
   }
-  double cg_end(int mode) override { return dense_.cg_end(changed(mode), vectors_.rows(0, mode).data()); }
+  double cg_end(int mode) override { return dense_.cg_end(owned(mode, changed(mode)), owned_vector(0, mode)); }
   void adam_step(int mode, const AdamStep& step) override {
     check_adam_step(step, rank_);
     step_rows(mode, [&](auto... rows) { adam_row(step, step.rates.data(), columns(), rows...); });
@@ -348,11 +348,30 @@ class HostBackend : public Backend {
     set_changed(mode);
     return factors_[mode].view().rows;
   }
-  RowsView<const Sum> filled(int mode) const { return pass_.output(mode).rows(); }
+  RowsView<const Sum> filled(int mode) const { return owned(mode, pass_.output(mode).rows()); }
 
   RowsView<const Sum> phi_of(int mode, const AprStep& step) const {
     check_apr_step(step, rank_);
-    return pass_.output(mode).rows();
+    return filled(mode);
+  }
+
+  // Of all rows of a mode, those that are owned.
+  template <class View>
+  View owned(int mode, View rows) const {
+    return rows.part(owned_[index(mode)].begin, owned_[index(mode)].count());
+  }
+  RowsView<const Factor> owned_factor(int mode) const { return owned(mode, view(factors_[mode].matrix())); }
+  double* owned_vector(int vector, int mode) const {
+    return vectors_.rows(vector, mode).data() + owned_[index(mode)].begin * columns();
+  }
+  // Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
+  RowsView<Sum> solution(int mode) {
+    if constexpr (std::is_same_v<Sum, Factor>) return owned(mode, factors_[mode].view().rows);
+    return owned(mode, pass_.output(mode).rows());
+  }
+  std::span<double> room_for_gram(int mode) {
+    grams_[index(mode)].resize(columns() * columns());
+    return grams_[index(mode)];
   }
 
   // Calls visit(i) for i from 0 to count - 1, on all threads.
@@ -371,9 +390,9 @@ class HostBackend : public Backend {
   template <class Step>
   void step_rows(int mode, const Step& step) {
     const RowsView<const Sum> output = filled(mode);
-    double* const first = vectors_.rows(0, mode).data();
-    double* const second = vectors_.rows(1, mode).data();
-    for_each_row(changed(mode), [&](std::uint64_t i, Factor* row) {
+    double* const first = owned_vector(0, mode);
+    double* const second = owned_vector(1, mode);
+    for_each_row(owned(mode, changed(mode)), [&](std::uint64_t i, Factor* row) {
       step(output.row(i), row, first + i * columns(), second + i * columns());
     });
   }
@@ -423,7 +442,8 @@ class HostBackend : public Backend {
 
   TensorLayout layout_;
   int rank_;
-  std::vector<int> columns_;  // per mode, of its factor
+  std::vector<int> columns_;      // per mode, of its factor
+  std::vector<OwnedRows> owned_;  // per mode
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
   FactorSet<Matrix> factors_;

@@ -188,22 +188,21 @@ const double* DenseKernels<Sum, Factor>::sums_of_slice(std::uint64_t slice) cons
   return slice_sums_.data() + slice * slice_elements(rank_);
 }
 
-// The norms returned are squared.
 template <class Sum, class Factor>
-RowUpdate DenseKernels<Sum, Factor>::solve_rows(const RowProblem& problem, RowsView<Sum> given,
-                                                const OldRows<Factor>& old, FactorView<Factor> factor,
-                                                RowsView<Sum> solution) {
+SolvedRows DenseKernels<Sum, Factor>::solve_rows(const RowProblem& problem, RowsView<Sum> given,
+                                                 const OldRows<Factor>& old, FactorView<Factor> factor,
+                                                 RowsView<Sum> solution) {
   const std::uint64_t rank = columns();
   for_each_slice(given.rows, solve_sums(rank_), false,
                  [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
                    SliceSolve<Sum, Factor>(problem, given, old, factor, solution, sums, scratch, stop_).run(first, end);
                  });
-  RowUpdate total{std::vector<double>(rank), 0.0};
+  SolvedRows total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
     const double* squares = sums_of_slice(slice);
     const double* products = squares + rank * partial_sums;
     for (std::size_t r = 0; r < rank; ++r) {
-      total.norms[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
+      total.squares[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
     }
     total.inner += std::accumulate(products, products + rank * partial_sums, 0.0);
   }
@@ -223,30 +222,17 @@ void DenseKernels<Sum, Factor>::fill_columns(std::span<const std::uint64_t> colu
 }
 
 template <class Sum, class Factor>
-RowUpdate DenseKernels<Sum, Factor>::update_rows(const RowProblem& problem, RowsView<Sum> given,
-                                                 const OldRows<Factor>& old, FactorView<Factor> factor,
-                                                 RowsView<Sum> solution, std::span<double> gram) {
-  RowUpdate update = solve_rows(problem, given, old, factor, solution);
-  if (!problem.constraint.normalises()) {
-    std::ranges::fill(update.norms, 1.0);
-    scale_and_gram(solution, factor, {}, gram);
-    return update;
-  }
-  std::vector<double> scale(update.norms.size(), 1.0);
+void DenseKernels<Sum, Factor>::divide_columns(std::span<const double> divisors, double filling,
+                                               FactorView<Factor> factor, RowsView<Sum> solution,
+                                               std::span<double> gram) {
+  std::vector<double> scale;
   std::vector<std::uint64_t> zero_columns;
-  for (std::size_t r = 0; r < scale.size(); ++r) {
-    update.norms[r] = std::sqrt(update.norms[r]);
-    if (update.norms[r] > 0) {
-      scale[r] = 1.0 / update.norms[r];
-    } else {
-      zero_columns.push_back(r);
-    }
+  for (std::size_t r = 0; r < divisors.size(); ++r) {
+    if (divisors[r] == 0) zero_columns.push_back(r);
+    scale.push_back(divisors[r] == 0 ? 1.0 : 1.0 / divisors[r]);
   }
-  if (!zero_columns.empty() && problem.constraint.set == RowSet::nonnegative) {
-    fill_columns(zero_columns, std::sqrt(1.0 / static_cast<double>(given.rows)), factor, solution);
-  }
+  if (!zero_columns.empty()) fill_columns(zero_columns, filling, factor, solution);
   scale_and_gram(solution, factor, scale, gram);
-  return update;
 }
 
 // Multiplies column r of the solution by scale[r] (empty: by 1) into the factor, and writes the factor's Gram matrix.

@@ -30,10 +30,14 @@ class DenseKernels {
   DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop = {},
                const MemorySource& memory = {});
 
-  // Steps::update_rows of `given`; all matrices have the same number of rows. `solution` is that of the factor, or
-  // `given` itself if the factor's numbers are narrower. Zeroes `given`. `gram` is as that of make_gram.
-  RowUpdate update_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
-                        FactorView<Factor> factor, RowsView<Sum> solution, std::span<double> gram);
+  // Steps::solve_rows of `given`; all matrices have the same number of rows. `solution` is that of the factor, or
+  // `given` itself if the factor's numbers are narrower; else this zeroes `given`.
+  SolvedRows solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
+                        FactorView<Factor> factor, RowsView<Sum> solution);
+  // Steps::scale_rows of that solution, which this zeroes unless it is that of the factor. `filling` goes into columns
+  // whose divisor is 0. `gram` is as that of make_gram.
+  void divide_columns(std::span<const double> divisors, double filling, FactorView<Factor> factor,
+                      RowsView<Sum> solution, std::span<double> gram);
 
   // Writes the factor's Gram matrix, row-major R x R.
   void make_gram(FactorView<Factor> factor, std::span<double> gram);
@@ -53,8 +57,6 @@ class DenseKernels {
   void for_each_slice(std::uint64_t rows, std::uint64_t sum_count, bool backward, const Task& task);
   const double* sums_of_slice(std::uint64_t slice) const;
   const double* phi_of_row(const Sum* output, const AprStep& step, double* made) const;
-  RowUpdate solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
-                       FactorView<Factor> factor, RowsView<Sum> solution);
   void fill_columns(std::span<const std::uint64_t> columns, double number, FactorView<Factor> factor,
                     RowsView<Sum> solution);
   template <class Solution>

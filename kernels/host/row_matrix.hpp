@@ -53,6 +53,7 @@ struct RowsView {
   std::uint64_t stride = 0;
 
   T* row(std::uint64_t i) const { return data + i * stride; }
+  RowsView part(std::uint64_t first, std::uint64_t count) const { return {row(first), count, stride}; }
 };
 
 template <class T, class Padded>
@@ -74,6 +75,11 @@ template <class T>
 struct FactorView {
   RowsView<T> rows;
   std::uint64_t* live = nullptr;
+
+  // `first` is a multiple of word_rows, or there are no rows.
+  FactorView part(std::uint64_t first, std::uint64_t count) const {
+    return {rows.part(first, count), live + first / word_rows};
+  }
 };
 
 // A factor, with one bit per row for zero rows: rows of coordinates without nonzeros stay zero and cost no traffic.

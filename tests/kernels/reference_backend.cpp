@@ -33,6 +33,12 @@ class VectorBuffer final : public HostBuffer {
   std::vector<std::byte> storage_;
 };
 
+// Numbers of a matrix, from `begin` to before `end`.
+struct Places {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 struct Entry {
   std::array<std::uint64_t, max_order> coordinates{};
   double value = 0;
@@ -44,11 +50,13 @@ class ReferenceBackend final : public Backend {
       : layout_(config.layout),
         rounds_factors_(config.precision == Precision::mixed),
         vectors_(config, [](const VectorShape&, std::size_t numbers) { return std::vector<double>(numbers); }) {
+    check_owned_rows(config);
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const int columns = config.columns_of(mode);
       require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");
       columns_.push_back(static_cast<std::size_t>(columns));
       widths_.push_back(columns_.back());
+      owned_.push_back({row_start(mode, config.owned_of(mode).begin), row_start(mode, config.owned_of(mode).end)});
       const std::size_t numbers = row_start(mode, layout_.mode(mode).length);
       const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
       factors_.add(config.keep_previous, [&] { return std::vector<double>(numbers); });
@@ -149,7 +157,7 @@ class ReferenceBackend final : public Backend {
     std::ranges::copy(rows, outputs_[index(mode)].begin() + static_cast<std::ptrdiff_t>(first));
   }
 
-  RowUpdate update_rows(int mode, const RowProblem& problem) override {
+  SolvedRows solve_rows(int mode, const RowProblem& problem) override {
     check_row_problem(problem, static_cast<int>(columns_[index(mode)]), !std::as_const(duals_)[mode].empty());
     const std::size_t rank = columns_[index(mode)];
     const std::vector<double>& output = outputs_[index(mode)];
@@ -160,24 +168,22 @@ class ReferenceBackend final : public Backend {
       const std::vector<double> dual_before = duals_[mode];
       duals_.begin_update(mode) = dual_before;
     }
-    solve_rows(mode, problem, factor);
-    RowUpdate update{std::vector<double>(rank), 0.0};
-    for (std::size_t at = 0; at < factor.size(); ++at) {
-      update.inner += output[at] * factor[at];
-      update.norms[at % rank] += factor[at] * factor[at];
-    }
-    for (double& norm : update.norms) norm = problem.constraint.normalises() ? std::sqrt(norm) : 1.0;
-    const double equal_entry = std::sqrt(1.0 / static_cast<double>(layout_.mode(mode).length));
-    for (std::size_t at = 0; at < factor.size(); ++at) {
-      const double norm = update.norms[at % rank];
-      if (norm > 0) {
-        factor[at] = stored(factor[at] / norm);
-      } else if (problem.constraint.set == RowSet::nonnegative) {
-        factor[at] = stored(equal_entry);
-      }
-    }
-    refresh_gram(mode);
-    return update;
+    solve(mode, problem, factor);
+    SolvedRows solved{std::vector<double>(rank), 0.0};
+    for_owned(mode, [&](std::size_t at) {
+      solved.inner += output[at] * factor[at];
+      solved.squares[at % rank] += factor[at] * factor[at];
+    });
+    return solved;
+  }
+
+  void scale_rows(int mode, std::span<const double> divisors) override {
+    check_divisors(divisors, static_cast<int>(columns_[index(mode)]));
+    const double filling = equal_entry(layout_.mode(mode).length);
+    change(mode, [&](double number, std::size_t at) {
+      const double divisor = divisors.empty() ? 1 : divisors[at % divisors.size()];
+      return divisor == 0 ? filling : number / divisor;
+    });
   }
 
   void restore_factor(int mode) override {
@@ -189,45 +195,43 @@ class ReferenceBackend final : public Backend {
 
   std::vector<double> column_sums(int mode) override {
     std::vector<double> sums(columns_[index(mode)]);
-    const std::vector<double>& factor = factors_[mode];
-    for (std::size_t at = 0; at < factor.size(); ++at) sums[at % sums.size()] += factor[at];
+    for_owned(mode, [&](std::size_t at) { sums[at % sums.size()] += factors_[mode][at]; });
     return sums;
   }
 
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
     check_scales(scales, shifts, static_cast<int>(columns_[index(mode)]));
-    change(mode, [&](double number, std::size_t at) {
+    change_all(mode, [&](double number, std::size_t at) {
       return number * scales[at % scales.size()] + (shifts.empty() ? 0 : shifts[at % scales.size()]);
     });
   }
 
   void raise_to_zero(int mode) override {
-    change(mode, [](double number, std::size_t) { return std::max(number, 0.0); });
+    change_all(mode, [](double number, std::size_t) { return std::max(number, 0.0); });
   }
   std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override {
     const std::size_t rank = columns_[index(mode)];
     check_extrapolation(step, static_cast<int>(rank));
     const std::span<double> before = vectors_.rows(vector, mode);
     std::vector<double> squares(rank);
-    change(mode, [&](double number, std::size_t at) {
+    change_all(mode, [&](double number, std::size_t at) {
       const double ahead = number * step.of_factor[at % rank] - before[at] * step.of_vector[at % rank];
       before[at] = number;
       return step.nonnegative ? std::max(ahead, 0.0) : ahead;
     });
-    for (std::size_t at = 0; at < factors_[mode].size(); ++at)
-      squares[at % rank] += factors_[mode][at] * factors_[mode][at];
+    for_owned(mode, [&](std::size_t at) { squares[at % rank] += factors_[mode][at] * factors_[mode][at]; });
     return squares;
   }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
     const std::vector<double> phi = phi_of(mode, step);
     AprViolation violation;
-    for (std::size_t at = 0; at < phi.size(); ++at) {
+    for_owned(mode, [&](std::size_t at) {
       const double b = factors_[mode][at];
       const double size = step.held_sums.empty() ? b : b * step.held_sums[at % step.held_sums.size()];
       violation.largest = std::max(violation.largest, std::abs(std::min(size, 1 - phi[at])));
       if (!until_any && step.kappa > 0 && is_stuck_at(at, b, phi[at], step)) violation.has_stuck_zeros = true;
-    }
+    });
     return violation;
   }
 
@@ -258,7 +262,7 @@ class ReferenceBackend final : public Backend {
   }
   void copy_from_vector(int mode, int vector) override {
     const std::span<const double> rows = vectors_.rows(vector, mode);
-    change(mode, [&](double, std::size_t at) { return rows[at]; });
+    change_all(mode, [&](double, std::size_t at) { return rows[at]; });
   }
 
   void cg_begin(int mode, const CgStep& step) override {
@@ -268,9 +272,11 @@ class ReferenceBackend final : public Backend {
     for_each_solved_row(mode, [&](const CgRow& row) { step_row(step, row); });
   }
   double cg_end(int mode) override {
-    copy_from_vector(mode, 0);
     const std::span<const double> rows = vectors_.rows(0, mode);
-    return std::inner_product(rows.begin(), rows.end(), rows.begin(), 0.0);
+    change(mode, [&](double, std::size_t at) { return rows[at]; });
+    double squares = 0;
+    for_owned(mode, [&](std::size_t at) { squares += rows[at] * rows[at]; });
+    return squares;
   }
 
   void adam_step(int mode, const AdamStep& step) override {
@@ -380,11 +386,22 @@ class ReferenceBackend final : public Backend {
     return product;
   }
 
-  // Replaces each number of a factor by make(number, its place).
+  // Calls visit(its place) for each number of owned rows of a mode.
+  template <class Visit>
+  void for_owned(int mode, const Visit& visit) const {
+    for (std::size_t at = owned_[index(mode)].begin; at < owned_[index(mode)].end; ++at) visit(at);
+  }
+  // Replaces each number of a factor, or of its owned rows, by make(number, its place).
+  template <class Make>
+  void change_all(int mode, const Make& make) {
+    std::vector<double>& factor = factors_[mode];
+    for (std::size_t at = 0; at < factor.size(); ++at) factor[at] = stored(make(factor[at], at));
+    refresh_gram(mode);
+  }
   template <class Make>
   void change(int mode, const Make& make) {
     std::vector<double>& factor = factors_[mode];
-    for (std::size_t at = 0; at < factor.size(); ++at) factor[at] = stored(make(factor[at], at));
+    for_owned(mode, [&](std::size_t at) { factor[at] = stored(make(factor[at], at)); });
     refresh_gram(mode);
   }
 
@@ -409,12 +426,12 @@ class ReferenceBackend final : public Backend {
     return is_stuck(b, phi, step.kappa_tolerance * apr_scale(weight), step.tolerance);
   }
 
-  // Calls visit(a CgRow) for each row of a mode.
+  // Calls visit(a CgRow) for each owned row of a mode.
   template <class Visit>
   void for_each_solved_row(int mode, const Visit& visit) {
     const std::vector<double> output = finished_output(mode);
     const std::size_t rank = columns_[index(mode)];
-    for (std::size_t at = 0; at < output.size(); at += rank) {
+    for (std::size_t at = owned_[index(mode)].begin; at < owned_[index(mode)].end; at += rank) {
       visit(CgRow{std::span(output).subspan(at, rank), std::span(factors_[mode]).subspan(at, rank),
                   vectors_.rows(0, mode).subspan(at, rank), vectors_.rows(1, mode).subspan(at, rank)});
     }
@@ -422,13 +439,13 @@ class ReferenceBackend final : public Backend {
   }
 
   // Turns the old factor into the solution, row by row.
-  void solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor) {
+  void solve(int mode, const RowProblem& problem, std::vector<double>& factor) {
     const std::size_t rank = columns_[index(mode)];
     const std::vector<double>& output = outputs_[index(mode)];
-    for (std::size_t at = 0; at < factor.size() && !problem.weights.empty(); ++at) {
-      factor[at] *= problem.weights[at % rank];
-    }
-    for (std::size_t start = 0; start < factor.size(); start += rank) {
+    for_owned(mode, [&](std::size_t at) {
+      if (!problem.weights.empty()) factor[at] *= problem.weights[at % rank];
+    });
+    for (std::size_t start = owned_[index(mode)].begin; start < owned_[index(mode)].end; start += rank) {
       const std::span<const double> given = std::span(output).subspan(start, rank);
       const std::span<double> row = std::span(factor).subspan(start, rank);
       if (problem.constraint.is_least_squares()) {
@@ -447,7 +464,7 @@ class ReferenceBackend final : public Backend {
     const std::vector<double>& factor = factors_[mode];
     std::vector<double>& gram = grams_[index(mode)];
     std::ranges::fill(gram, 0.0);
-    for (std::size_t start = 0; start < factor.size(); start += rank) {
+    for (std::size_t start = owned_[index(mode)].begin; start < owned_[index(mode)].end; start += rank) {
       for (std::size_t j = 0; j < rank; ++j) {
         for (std::size_t k = 0; k < rank; ++k) gram[j * rank + k] += factor[start + j] * factor[start + k];
       }
@@ -457,6 +474,7 @@ class ReferenceBackend final : public Backend {
   TensorLayout layout_;
   std::vector<std::size_t> columns_;  // of each mode's factor
   std::vector<std::size_t> widths_;   // of each mode's output
+  std::vector<Places> owned_;         // of each mode's factor
   bool rounds_factors_;               // to f32
   MethodVectors<std::vector<double>> vectors_;
   PassRequest pass_ = 0;

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "kernels/cuda/dense.hpp"
 #include "tests/kernels/reference_backend.hpp"
 #include "tests/kernels/reference_rows.hpp"
 #include "tests/random_tensor.hpp"
+#include "tests/simt/dense_update.hpp"
 #include "tests/simt/device_array.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
@@ -102,8 +102,8 @@ void expect_rows_of_the_reference(const DeviceSystem& system, int rank, std::uin
   const DeviceArray<Factor>& made_dual = in_place ? duals : other_dual;
   std::vector<double> gram;
 
-  const RowUpdate update = work.update_rows<Sum, Factor>(
-      given.data(), rows, system.problem, {old_rows.data(), duals.data(), made_dual.data()}, made.data(), gram);
+  const RowUpdate update = update_rows<Sum, Factor>(
+      work, given.data(), rows, system.problem, {old_rows.data(), duals.data(), made_dual.data()}, made.data(), gram);
 
   std::vector<double> expected(old.begin(), old.end());
   std::vector<double> dual(old_dual.begin(), old_dual.end());
@@ -212,7 +212,7 @@ TEST_P(EveryConstrainedOrder, DeadColumnsOfHalsComeBack) {
   std::vector<double> gram;
 
   const RowUpdate update =
-      work.update_rows<double, double>(given.data(), rows, problem, {factor.data()}, factor.data(), gram);
+      update_rows<double, double>(work, given.data(), rows, problem, {factor.data()}, factor.data(), gram);
 
   EXPECT_EQ(update.norms[1], 0.0);
   const auto actual = factor.download(stream);

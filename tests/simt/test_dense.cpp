@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "kernels/cuda/dense.hpp"
 #include "kernels/row_solver.hpp"
+#include "tests/simt/dense_update.hpp"
 #include "tests/simt/device_array.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
@@ -107,8 +107,8 @@ class Device {
     const DeviceArray<Sum> given(output, stream_);
     const DeviceArray<Factor> factor(output.size());
     Updated<Factor> made;
-    made.update = work_.update_rows<Sum, Factor>(given.data(), output.size() / sizes_.columns, solver, {},
-                                                 factor.data(), made.gram);
+    made.update = update_rows<Sum, Factor>(work_, given.data(), output.size() / sizes_.columns, solver, {},
+                                           factor.data(), made.gram);
     made.factor = factor.download(stream_);
     return made;
   }

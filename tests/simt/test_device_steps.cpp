@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/kernels/owner_cases.hpp"
 #include "tests/kernels/reference_backend.hpp"
 #include "tests/simt/device_loss_cases.hpp"
 #include "tests/simt/every_schedule.hpp"
@@ -213,6 +214,30 @@ TEST(DeviceSteps, AreThoseOfTheReferenceWhateverTheSizes) {
       const CooTensor tensor = random_tensor({.shape = {rows, 40, 5}, .nnz = 4 * rows, .seed = rows});
       expect_steps(tensor, rank, Precision::f64);
       expect_vector_steps(tensor, rank, Precision::f64, 4);
+    }
+  }
+}
+
+// On hardware, how cuBLAS solves a row may depend on how many there are.
+TEST(DeviceSteps, ChangeOwnedRowsAlone) {
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    const double scaled = precision == Precision::f64 ? 1e-12 : 1e-6;
+    for (const auto& split : owned_splits) {
+      simt::reset();
+      const auto shared = [&](bool keep_previous) {
+        const auto make = [&](const std::vector<OwnedRows>& owned) {
+          BackendConfig config = owned_config(5, precision, owned);
+          config.keep_previous = keep_previous;
+          config.device_vectors = 1;
+          return make_cuda_backend(config, emulated_limits({}));
+        };
+        return SharedMode(make, split, 5);
+      };
+      SharedMode mode = shared(false);
+      expect_updates_of_owners(mode, 5, scaled, on_hardware ? scaled : 0);
+      expect_steps_of_owners(mode, 5, 0);
+      SharedMode keeping = shared(true);
+      expect_undone_updates_of_owners(keeping, 5);
     }
   }
 }
