@@ -51,16 +51,6 @@ auto with_precision(Precision precision, const Visit& visit) {
   return visit.template operator()<double, double>();
 }
 
-// Rows of a mode, from `begin` to before `end`.
-struct OwnedRows {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-
-  std::uint64_t count() const { return end - begin; }
-
-  friend bool operator==(const OwnedRows&, const OwnedRows&) = default;
-};
-
 struct BackendConfig {
   TensorLayout layout;
   int rank = 1;
@@ -71,9 +61,6 @@ struct BackendConfig {
   bool loss_passes = false;          // there are loss passes, which take memory beside the outputs
   bool all_outputs = false;          // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;            // modes that update_rows solves by ADMM
-  // Per mode, the rows that Steps change, of which there may be none; empty: all rows of all modes. Each begins and
-  // ends at a multiple of 64 or at the mode's length.
-  std::vector<OwnedRows> owned = {};
   // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. CUDA has them of three modes or
   // more.
   std::vector<int> columns = {};
@@ -94,9 +81,6 @@ struct BackendConfig {
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
 
-  OwnedRows owned_of(int mode) const {
-    return owned.empty() ? OwnedRows{0, layout.mode(mode).length} : owned[static_cast<std::size_t>(mode)];
-  }
   int columns_of(int mode) const { return columns.empty() ? rank : columns[static_cast<std::size_t>(mode)]; }
   // Of a mode's output: with `columns`, the product of the others'.
   std::uint64_t output_columns_of(int mode) const {

@@ -9,7 +9,6 @@ namespace blco {
 namespace {
 
 constexpr std::uint64_t max_rows_of_mode = std::uint64_t{1} << 32;
-constexpr std::uint64_t owned_rows_step = 64;  // whole words of the host's bits per row
 
 }  // namespace
 
@@ -32,21 +31,14 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
             "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but the " + backend +
                 " backend supports at most 2^32; renumber the mode's indices in the input");
   }
-  check_owned_rows(config);
 }
 
-void check_owned_rows(const BackendConfig& config) {
-  const auto& shape = config.layout.shape();
-  require(config.owned.empty() || config.owned.size() == shape.size(), "owned rows are of every mode, or of none");
-  for (std::size_t n = 0; n < config.owned.size(); ++n) {
-    const OwnedRows rows = config.owned[n];
-    const auto is_border = [length = shape[n]](std::uint64_t row) {
-      return row == length || (row < length && row % owned_rows_step == 0);
-    };
-    require(rows.begin <= rows.end && is_border(rows.begin) && is_border(rows.end),
+void check_owned_rows(std::span<const std::uint64_t> shape, std::span<const OwnedRows> owned) {
+  require(owned.size() == shape.size(), "owned rows are of every mode");
+  for (std::size_t n = 0; n < owned.size(); ++n) {
+    require(owned[n].begin <= owned[n].end && owned[n].end <= shape[n],
             "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but its owned rows are " +
-                std::to_string(rows.begin) + " to " + std::to_string(rows.end) +
-                "; they begin and end at multiples of 64 or at the length");
+                std::to_string(owned[n].begin) + " to " + std::to_string(owned[n].end));
   }
 }
 

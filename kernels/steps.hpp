@@ -45,6 +45,16 @@ struct RowUpdate {
   double inner = 0;  // <MTTKRP output, new rows before normalisation> = <X, model>
 };
 
+// Rows of a mode, from `begin` to before `end`, of which there may be none.
+struct OwnedRows {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t count() const { return end - begin; }
+
+  friend bool operator==(const OwnedRows&, const OwnedRows&) = default;
+};
+
 // What solve_rows returns, sums over owned rows: those of several owners add up.
 struct SolvedRows {
   // R: of the solution's columns. Where the constraint forbids normalisation, of no use.
@@ -55,11 +65,14 @@ struct SolvedRows {
 // An entry of a column of so many equal entries whose 2-norm is 1.
 inline double equal_entry(std::uint64_t rows) { return std::sqrt(1.0 / static_cast<double>(rows)); }
 
-// Steps change rows that BackendConfig::owned names, and only these, unless they say that they change all rows. Sums,
-// Grams too, are over owned rows. Calls come from one thread, the same as of Rows and Passes.
+// Steps change owned rows, and only these, unless they say that they change all rows. Sums, Grams too, are over owned
+// rows. Calls come from one thread, the same as of Rows and Passes.
 class Steps {
  public:
   virtual ~Steps() = default;
+
+  // Before the first update: from now on this backend owns these rows of each mode. Before, it owns all.
+  virtual void own(std::vector<OwnedRows> rows) = 0;
 
   // factor_n = the solution of `problem` for output_n; then normalises its columns by their 2-norm (a zero column
   // stays) where the constraint allows it, and updates its Gram. The order of sums depends on neither threads nor

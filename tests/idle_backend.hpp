@@ -20,6 +20,7 @@ class IdleBackend : public Backend {
   double sum_of_terms() const override { return 0; }
   void read_output(int, std::uint64_t, std::span<double>) const override {}
   void load_output(int, std::uint64_t, std::span<const double>) override {}
+  void own(std::vector<OwnedRows>) override {}
   SolvedRows solve_rows(int, const RowProblem&) override { return {}; }
   void scale_rows(int, std::span<const double>) override {}
   void restore_factor(int) override {}

@@ -284,6 +284,7 @@ CpdModel CpFit::run() {
   }
   return_to_better_start();
   model_.weights = weights();
+  workers_->collect();
   // Frees the slots to make room for the model.
   method_.reset();
   workers_.reset();
@@ -350,6 +351,7 @@ void CpFit::write_model(const std::filesystem::path& path, const OutputClaim* cl
     OriginalRows& rows;
   };
   const ReleaseRows at_end{rows_};
+  workers_->collect();
   model_.weights = weights();
   ModelFile file = describe_model(model_);
   const MethodState state = method_->state();

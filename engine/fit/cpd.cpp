@@ -125,7 +125,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   workers->pass(mode);
   meter.end();
   std::vector<double> output(output_size);
-  job.backend().read_output(mode, 0, output);
+  workers->factors().read_output(mode, 0, output);
   rows.reorder(mode, output);
   job.close_trace();
   return output;

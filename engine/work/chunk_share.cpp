@@ -19,11 +19,6 @@ IndexRange chunk_range(std::uint64_t chunks, int rank, const Peers& peers) {
   return {place(rank), place(rank + 1)};
 }
 
-IndexRange chunk_range_of_subtree(std::uint64_t chunks, int rank, const Peers& peers) {
-  const int last = subtree_end(rank, peers.size()) - 1;
-  return {chunk_range(chunks, rank, peers).begin, chunk_range(chunks, last, peers).end};
-}
-
 std::uint32_t crc_of_chunks(const ChunkSource& tensor) {
   std::uint32_t crc = 0;
   const auto add = [&crc](std::span<const std::uint64_t> numbers) { crc = crc32c(std::as_bytes(numbers), crc); };

@@ -19,8 +19,6 @@ struct IndexRange {
 
 // Of worker `rank`, by its share. Neighbours in line order have few rows of each mode.
 IndexRange chunk_range(std::uint64_t chunks, int rank, const Peers& peers);
-// Of the worker and all below it.
-IndexRange chunk_range_of_subtree(std::uint64_t chunks, int rank, const Peers& peers);
 
 // Of the shape, of its reorderings, and of the bounds and sizes of all chunks.
 std::uint32_t crc_of_chunks(const ChunkSource& tensor);

@@ -81,17 +81,32 @@ JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
 JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   JobNeeds needs = needs_of(tensor, order.columns, order.precision);
   needs.caller = {};
-  needs.caller.take("messages between processes", messages_at_once * message_bytes(order.columns) +
-                                                      (2 + bitmaps_at_once) * bytes_of<TouchedRows>(tensor.shape()));
   needs.model_bytes = 0;
   needs.backend.all_outputs = order.all_outputs;
   needs.backend.loss_passes = order.loss_passes;
+  needs.want_previous = order.wants_previous;
+  needs.backend.dual_modes = order.dual_modes;
+  for (std::size_t i = 0; i < order.vector_count; ++i) {
+    needs.backend.vectors.push_back(
+        {.rows = order.vector_rows[i], .has_all_modes = has_mode(order.vectors_of_all_modes, static_cast<int>(i))});
+  }
   needs.of_thread = order.of_thread;
   needs.draws = order.draws;
   needs.value_exponent = order.value_exponent;
   needs.may_slab = true;
   if (order.single_pass) needs.best_tier = Tier::streamed;
   return needs;
+}
+
+// What a worker has at once: bitmaps of rows, and counts of them; systems in orders and answers.
+constexpr std::uint64_t bitmaps_of_worker = 3;
+constexpr std::uint64_t systems_of_worker = 3;
+
+// Of TouchedRows::counts.
+std::uint64_t counts_bytes(const std::vector<std::uint64_t>& shape) {
+  std::uint64_t units = 0;
+  for (const std::uint64_t length : shape) units += TouchedRows::units_of(length);
+  return units * sizeof(double);
 }
 
 Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, const DeclaredGpu* declared)
@@ -117,17 +132,13 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   if (threads_) devices_of(whole, &device_note_);
   choose_device(compute);
   choose_slabs();
-  if (peers_ != nullptr) {
-    const std::uint64_t children = children_of(peers_->rank(), peers_->size()).size();
-    const std::uint64_t a_message = message_bytes(needs.backend.rank);
-    if (children > 0) {
-      needs_.caller.take("messages between processes",
-                         (messages_at_once + children) * a_message +
-                             (children + bitmaps_at_once) * bytes_of<TouchedRows>(tensor.shape()));
-    }
-    // The memory of other transports is theirs.
-    const std::uint64_t ways = threads_ ? 2 * (threads_->size() - 1) : 0;
-    needs_.caller.take("messages between devices", ways * ServingThreads::messages_on_their_way * a_message);
+  if (peers_ != nullptr && peers_->size() > 1) {
+    const auto rank = static_cast<std::uint64_t>(needs.backend.rank);
+    needs_.caller.take("rows on their way",
+                       RowMoves::memory_bytes(needs.backend.rank, peers_->size()) +
+                           bitmaps_of_worker * (bytes_of<TouchedRows>(tensor.shape()) + counts_bytes(tensor.shape())));
+    // Grams, and the orders that have systems.
+    needs_.caller.take_by_rank("systems of R x R numbers", systems_of_worker * rank * rank * sizeof(double));
   }
   if (gpu_ && !slabs_) needs_.caller.take_by_rank("the model", needs_.model_bytes);
   if (!needs_.of_thread) needs_.caller.take("the tensor in memory", TensorChunks::of(tensor).held_bytes());
@@ -298,24 +309,31 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   return streamer;
 }
 
-void Job::begin_peers() {
-  if (threads_) threads_->serve(*tensor_);
-  if (peers_ == nullptr || !begun_.empty()) return;
-  const JobOrder the_order = order();
-  for (const int peer : children_of(peers_->rank(), peers_->size())) {
-    begun_.push_back(std::make_unique<RemoteWorker>(*peers_, peer, TensorChunks::of(*tensor_), the_order));
-  }
+std::uint64_t Job::first_chunk() const {
+  const std::uint64_t all = TensorChunks::of(*tensor_).info().chunk_count();
+  return peers_ != nullptr ? chunk_range(all, peers_->rank(), *peers_).begin : 0;
 }
 
-std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter, TouchedRows* rows) {
+// A job of a single pass does not read its chunks twice.
+TouchedRows Job::touched_rows() {
+  if (needs_.draws) return TouchedRows::all(tensor_->shape());
+  return needs_.best_tier == Tier::streamed ? TouchedRows::between_bounds(chunks())
+                                            : TouchedRows::of_nonzeros(chunks(), pool_);
+}
+
+std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
   if (meter != nullptr) {
     const double share = share_ ? static_cast<double>(share_->info().nnz) / static_cast<double>(tensor_->nnz()) : 1;
     meter->count_share(needs_.kind->slabs() * share);
   }
-  begin_peers();
-  if (needs_.draws && peers_->rank() == 0) workers->share(*queue_);
-  workers->add_peers(std::exchange(begun_, {}), TensorChunks::of(*tensor_), needs_.backend.rank, rows);
+  if (peers_ == nullptr || peers_->size() == 1) return workers;
+  if (threads_) threads_->serve(*tensor_);
+  if (needs_.draws) workers->share(*queue_);
+  tree_.emplace(*peers_);
+  const bool all_keep = workers->add_peers(*tree_, TensorChunks::of(*tensor_), order(), backend_config(needs_, plan_),
+                                           [this] { return touched_rows(); });
+  plan_.keep_previous = plan_.keep_previous && all_keep;
   return workers;
 }
 
@@ -332,7 +350,15 @@ JobOrder Job::order() const {
                  .single_pass = needs_.best_tier == Tier::streamed,
                  .of_thread = threads_ != nullptr || needs_.of_thread,
                  .draws = needs_.draws,
-                 .value_exponent = needs_.value_exponent};
+                 .wants_previous = needs_.want_previous,
+                 .dual_modes = needs_.backend.dual_modes,
+                 .value_exponent = needs_.value_exponent,
+                 .vector_count = needs_.backend.vectors.size()};
+  if (order.vector_count > order.vector_rows.size()) refuse("a method has too many vectors for several workers");
+  for (std::size_t i = 0; i < order.vector_count; ++i) {
+    order.vector_rows[i] = needs_.backend.vectors[i].rows;
+    if (needs_.backend.vectors[i].has_all_modes) order.vectors_of_all_modes |= mode_bit(static_cast<int>(i));
+  }
   std::strncpy(order.version.data(), version_string, order.version.size() - 1);
   return order;
 }

@@ -49,11 +49,11 @@ class Job {
   // Allocates the slots and the chunks' host memory. If there is less of it than planned, describe() says so
   // afterwards.
   std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
-  // Has the peers below this process prepare their part, while this one does something else; make_workers() awaits
-  // them.
-  void begin_peers();
-  // Workers with a streamer of that kind, those of all peers among them; adds the rows of their chunks, if wanted.
-  std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr, TouchedRows* rows = nullptr);
+  // For rank 0: workers with a streamer of that kind, those of all peers among them, each of which owns a part of the
+  // factors' rows.
+  std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr);
+  // The rows of the factors that this process's chunks have, which are read for that.
+  TouchedRows touched_rows();
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
@@ -67,6 +67,8 @@ class Job {
   const ChunkSource& chunks() const { return share_ ? *share_ : TensorChunks::of(*tensor_); }
   // Of these, or of the copies in the orders of modes, those that passes read.
   const ChunkSource& pass_chunks() const;
+  // Of the tensor, the number of the first one of chunks().
+  std::uint64_t first_chunk() const;
 
  private:
   bool is_cache_of_use() const;
@@ -104,7 +106,7 @@ class Job {
   Plan plan_;
   std::vector<CpdPlan> others_;  // of threads_
   std::unique_ptr<Backend> backend_;
-  std::vector<std::unique_ptr<RemoteWorker>> begun_;  // not yet awaited
+  std::optional<OrderTree> tree_;  // for rank 0 of several workers
 };
 
 }  // namespace blco

@@ -1,5 +1,5 @@
-// What a process and its parent send each other. All are processes of one build on one kind of machine, so numbers and
-// structs travel as they lie in memory.
+// What processes send each other along their tree. All are of one build on one kind of machine, so numbers and structs
+// travel as they lie in memory.
 #pragma once
 
 #include <algorithm>
@@ -9,27 +9,28 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
-#include "engine/work/chunk_share.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
 
-enum class MessageKind : std::uint64_t {
-  begin,    // JobOrder; answered by done or failed
-  load,     // RowRun and rows of a factor
-  pass,     // PassOrder and chunk numbers; answered by done and rows of each output, or by failed
-  end,      // of the job; answered by ended, after which nothing of the job is on its way
+// Orders of rank 0, which go down the tree, and answers, which come up. Every order but `dismiss` is answered by done,
+// or by failed if the process or one below it could not do what was ordered.
+enum class MessageKind : std::uint32_t {
+  begin,   // JobOrder; answered with how often each unit of rows is touched (TouchedRows::counts), and at last with how
+           // many workers have no room for previous factors
+  owners,  // the first rows of RowOwners
+  move,    // Move and MovedRows: all processes move rows among each other
+  pass,    // PassOrder and chunk numbers; answered with the numbers of PassAnswer
+  step,    // StepOrder and its numbers; answered with those of take_step
+  end,     // of the job
   dismiss,  // of serve()
-  done,     // PassReply; of a begin, then which rows the chunks there and below have
-  ended,
-  failed,  // ErrorKind and its message
-  rows,    // RowRun and rows of an output
+  done,     // numbers
+  failed,   // ErrorKind and its message
 };
 
 // What a peer must know of a job; its tensor must be rank 0's.
@@ -43,17 +44,16 @@ struct JobOrder {
   bool all_outputs = false;
   bool loss_passes = false;
   bool deterministic = false;
-  bool single_pass = false;  // keeping chunks does not pay
-  bool of_thread = false;    // JobNeeds::of_thread
-  bool draws = false;        // JobNeeds::draws
-  int value_exponent = 0;    // JobNeeds::value_exponent
-};
-
-// Of the rows that the chunks of the peer and of those below it have, so many from the first one on.
-struct RowRun {
-  int mode = 0;
-  std::uint64_t first_row = 0;
-  std::uint64_t count = 0;
+  bool single_pass = false;     // keeping chunks does not pay
+  bool of_thread = false;       // JobNeeds::of_thread
+  bool draws = false;           // JobNeeds::draws
+  bool wants_previous = false;  // JobNeeds::want_previous
+  ModeSet dual_modes = 0;
+  int value_exponent = 0;  // JobNeeds::value_exponent
+  // BackendConfig::vectors: how many, the rows of each, and which have all modes.
+  std::size_t vector_count = 0;
+  std::array<std::uint64_t, 8> vector_rows{};
+  std::uint32_t vectors_of_all_modes = 0;
 };
 
 struct PassOrder {
@@ -62,15 +62,16 @@ struct PassOrder {
   bool forward = true;
 };
 
-struct PassReply {
+// The numbers of an answer to a pass, each a sum over processes.
+struct PassAnswer {
   double sum_of_terms = 0;
-  std::uint64_t bytes_read = 0;  // since the job began
+  double bytes_read = 0;  // since the job began
 };
 
 // One message being put together.
 class Message {
  public:
-  explicit Message(MessageKind kind) { put(kind); }
+  explicit Message(MessageKind kind) { put(Head{.kind = kind}); }
 
   template <class T>
   Message& put(const T& item) {
@@ -85,19 +86,43 @@ class Message {
     if (!bytes.empty()) std::memcpy(bytes_.data() + at, bytes.data(), bytes.size());
     return *this;
   }
-  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<const std::byte> bytes() {
+    const std::uint64_t length = bytes_.size();
+    std::memcpy(bytes_.data() + offsetof(Head, bytes), &length, sizeof(length));
+    return bytes_;
+  }
 
  private:
+  friend class ReceivedMessage;
+  // What a message begins with.
+  struct Head {
+    std::uint32_t magic = 0x6f636c62;  // "blco"
+    MessageKind kind;
+    std::uint64_t bytes = 0;  // of the whole message
+  };
+
   std::vector<std::byte> bytes_;
 };
 
 // One that has been received, taken apart in the same order.
 class ReceivedMessage {
  public:
-  explicit ReceivedMessage(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) { kind_ = take<MessageKind>(); }
+  // Throws Error{io} for what is no message.
+  explicit ReceivedMessage(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {
+    const auto head = take<Message::Head>();
+    if (head.magic != Message::Head{}.magic || head.bytes != bytes_.size()) refuse();
+    kind_ = head.kind;
+  }
 
   MessageKind kind() const { return kind_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
 
+  // What the message begins with, which is not taken.
+  template <class T>
+  T first() const {
+    ReceivedMessage copy(bytes_);
+    return copy.take<T>();
+  }
   template <class T>
   T take() {
     T item{};
@@ -105,78 +130,29 @@ class ReceivedMessage {
     std::memcpy(static_cast<void*>(&item), from.data(), from.size());
     return item;
   }
-  template <class T>
-  std::vector<T> take(std::size_t count) {
-    std::vector<T> items(count);
-    const std::span<const std::byte> from = take_bytes(count * sizeof(T));
-    if (!items.empty()) std::memcpy(items.data(), from.data(), from.size());
-    return items;
-  }
   // All that is left.
   template <class T>
   std::vector<T> take_rest() {
-    return take<T>((bytes_.size() - at_) / sizeof(T));
+    std::vector<T> items((bytes_.size() - at_) / sizeof(T));
+    const std::span<const std::byte> from = take_bytes(bytes_.size() - at_);
+    if (from.size() != items.size() * sizeof(T)) refuse();
+    if (!items.empty()) std::memcpy(items.data(), from.data(), from.size());
+    return items;
   }
 
  private:
+  [[noreturn]] static void refuse() {
+    throw Error(ErrorKind::io, "a message from another process is not one of this build; all must be of one build");
+  }
   std::span<const std::byte> take_bytes(std::size_t count) {
-    if (count > bytes_.size() - at_) {
-      throw Error(ErrorKind::io, "a message from another process is shorter than it must be; all must be of one build");
-    }
+    if (count > bytes_.size() - at_) refuse();
     at_ += count;
     return std::span(bytes_).subspan(at_ - count, count);
   }
 
   std::vector<std::byte> bytes_;
   std::size_t at_ = 0;
-  MessageKind kind_;
+  MessageKind kind_ = MessageKind::failed;
 };
-
-// Rows of a message, or of a block that is put together: about half a mebibyte of numbers.
-constexpr std::uint64_t rows_of_message(int columns) {
-  constexpr std::uint64_t numbers = 1 << 16;
-  return std::max<std::uint64_t>(1, numbers / static_cast<std::uint64_t>(columns));
-}
-constexpr std::uint64_t message_bytes(int columns) {
-  return rows_of_message(columns) * static_cast<std::uint64_t>(columns) * sizeof(double) + 4096;
-}
-// How many are there at once, as blocks and as messages, beside what the transport keeps.
-constexpr std::uint64_t messages_at_once = 6;
-// Of the rows that a peer's chunks have, beside those that stay, while they are sent.
-constexpr std::uint64_t bitmaps_at_once = 2;
-
-// Rows on their way to a peer, as many in a message as it has room for.
-class RowSender {
- public:
-  RowSender(Peers& peers, int to, MessageKind kind, int mode, int columns)
-      : peers_(&peers), to_(to), kind_(kind), run_{.mode = mode}, columns_(columns) {}
-
-  void add(std::uint64_t number, std::span<const double> row) {
-    if (run_.count == 0) run_.first_row = number;
-    numbers_.insert(numbers_.end(), row.begin(), row.end());
-    if (++run_.count == rows_of_message(columns_)) send();
-  }
-  // Call at the end.
-  void send() {
-    if (run_.count > 0) peers_->send(to_, Message(kind_).put(run_).put(std::span(numbers_)).bytes());
-    run_.count = 0;
-    numbers_.clear();
-  }
-
- private:
-  Peers* peers_;
-  int to_;
-  MessageKind kind_;
-  RowRun run_;
-  int columns_;
-  std::vector<double> numbers_;
-};
-
-// Calls visit(an IndexRange) for each block of rows from `begin` to `end` - 1.
-template <class Visit>
-void for_each_message_block(std::uint64_t begin, std::uint64_t end, int columns, const Visit& visit) {
-  const std::uint64_t most = rows_of_message(columns);
-  for (std::uint64_t row = begin; row < end; row += most) visit(IndexRange{row, std::min(row + most, end)});
-}
 
 }  // namespace blco

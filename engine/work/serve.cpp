@@ -1,4 +1,4 @@
-// The other end of RemoteWorker: a process that computes what its parent asks for, and has its children do their part.
+// What processes above rank 0 do: they carry out the orders of rank 0, and send them on to the processes below.
 #include <algorithm>
 #include <blco/peers.hpp>
 #include <blco/version.hpp>
@@ -14,7 +14,8 @@
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
 #include "engine/work/job.hpp"
-#include "engine/work/peer_messages.hpp"
+#include "engine/work/order_tree.hpp"
+#include "engine/work/row_moves.hpp"
 #include "engine/work/touched_rows.hpp"
 
 namespace blco {
@@ -25,75 +26,56 @@ class ServedJob {
  public:
   // `known` has the rows of the process's chunks, once a job has read them.
   ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
-      : shape_(tensor.shape()), columns_(order.columns), job_(tensor, compute, needs_of(tensor, order)), rows_(shape_) {
-    job_.begin_peers();
-    if (order.draws) {
-      rows_ = TouchedRows::all(shape_);
-    } else {
-      if (!order.single_pass && !known) known = TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
-      rows_ = known ? *known : TouchedRows::between_bounds(job_.chunks());
-    }
+      : shape_(tensor.shape()),
+        columns_(order.columns),
+        job_(tensor, compute, needs_of(tensor, order)),
+        touched_(known && !order.draws && !order.single_pass ? *known : job_.touched_rows()) {
+    if (!order.draws && !order.single_pass) known = touched_;
     job_.make_backend();
-    workers_ = job_.make_workers(nullptr, &rows_);
+    streamer_ = job_.make_streamer();
   }
 
-  const TouchedRows& rows() const { return rows_; }
-
-  void load(ReceivedMessage& message) {
-    const auto run = message.take<RowRun>();
-    const auto mode = static_cast<std::size_t>(run.mode);
-    const auto columns = static_cast<std::size_t>(columns_);
-    const std::vector<double> theirs = message.take_rest<double>();
-    std::size_t at = 0;
-    for (std::uint64_t row = run.first_row; at < theirs.size() && row < shape_[mode];) {
-      const IndexRange block{row, std::min(row + rows_of_message(columns_), shape_[mode])};
-      row = block.end;
-      if (!rows_.any(mode, block)) continue;
-      numbers_.resize(static_cast<std::size_t>(block.end - block.begin) * columns);
-      job_.backend().store_factor(run.mode, block.begin, numbers_);
-      rows_.for_each(mode, block, [&](std::uint64_t touched) {
-        if (at == theirs.size()) return;
-        std::copy_n(theirs.data() + at, columns,
-                    numbers_.data() + static_cast<std::size_t>(touched - block.begin) * columns);
-        at += columns;
-      });
-      job_.backend().load_factor(run.mode, block.begin, numbers_);
-    }
+  // The answer to `begin`.
+  std::vector<double> touches() const {
+    std::vector<double> counts = touched_.counts(shape_);
+    counts.push_back(job_.plan().keep_previous ? 0 : 1);
+    return counts;
   }
 
-  void pass(ReceivedMessage& message, Peers& peers) {
+  void take_rows(ReceivedMessage& message, Peers& peers) {
+    RowOwners owners(static_cast<std::size_t>(peers.size()), message.take_rest<std::uint64_t>());
+    job_.backend().own(owners.rows_of(static_cast<std::size_t>(peers.rank())));
+    moves_.emplace(peers, std::move(owners), std::move(touched_), shape_, columns_, job_.backend());
+  }
+
+  void move(ReceivedMessage& message) {
+    const auto move = message.take<Move>();
+    moves_.value().make(move, message.take<MovedRows>());
+  }
+
+  std::vector<double> pass(ReceivedMessage& message) {
     const auto order = message.take<PassOrder>();
-    workers_->pass(order, message.take_rest<std::uint64_t>());
-    const PassReply reply{workers_->sum_of_terms(), workers_->bytes_read()};
-    peers.send(parent_of(peers.rank()), Message(MessageKind::done).put(reply).bytes());
-    for (int mode = 0; mode < static_cast<int>(shape_.size()); ++mode) {
-      if (has_mode(order.request.outputs, mode)) send_rows(mode, peers);
-    }
+    run_pass(*streamer_, order, message.take_rest<std::uint64_t>(), job_.first_chunk());
+    return {job_.backend().sum_of_terms(), static_cast<double>(streamer_->bytes_read())};
+  }
+
+  std::vector<double> step(ReceivedMessage& message) {
+    const auto order = message.take<StepOrder>();
+    return take_step(job_.backend(), order, message.take_rest<double>());
   }
 
  private:
-  void send_rows(int mode, Peers& peers) {
-    const auto n = static_cast<std::size_t>(mode);
-    const auto columns = static_cast<std::size_t>(columns_);
-    RowSender sender(peers, parent_of(peers.rank()), MessageKind::rows, mode, columns_);
-    for_each_message_block(0, shape_[n], columns_, [&](const IndexRange& block) {
-      if (!rows_.any(n, block)) return;
-      numbers_.resize(static_cast<std::size_t>(block.end - block.begin) * columns);
-      job_.backend().read_output(mode, block.begin, numbers_);
-      rows_.for_each(n, block, [&](std::uint64_t row) {
-        sender.add(row, std::span(numbers_).subspan(static_cast<std::size_t>(row - block.begin) * columns, columns));
-      });
-    });
-    sender.send();
-  }
-
   std::vector<std::uint64_t> shape_;
   int columns_;
   Job job_;
-  TouchedRows rows_;  // of the chunks here and below
-  std::unique_ptr<WorkerGroup> workers_;
-  std::vector<double> numbers_;
+  TouchedRows touched_;  // until rows have owners
+  std::unique_ptr<Streamer> streamer_;
+  std::optional<RowMoves> moves_;
 };
+
+Combining combining_of(const ReceivedMessage& message) {
+  return message.kind() == MessageKind::step ? blco::combining_of(message.first<StepOrder>().kind) : Combining::sums;
+}
 
 void check_same(const Tensor& tensor, const JobOrder& order) {
   if (const std::string theirs = order.version.data(); theirs != version_string) {
@@ -109,65 +91,86 @@ void check_same(const Tensor& tensor, const JobOrder& order) {
 class Server {
  public:
   Server(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers)
-      : open_(open), compute_(compute), peers_(peers) {
+      : open_(open), compute_(compute), peers_(peers), tree_(peers) {
     compute_.trace.clear();
     compute_.peers = &peers;
   }
 
-  // Returns whether another message is due.
+  // Returns whether another message is due. Whatever fails here or below is the answer.
   bool answer(ReceivedMessage message) {
     if (message.kind() == MessageKind::dismiss) {
-      dismiss(peers_);
+      tree_.send_down(message.bytes());
       return false;
     }
-    const bool wants_reply = message.kind() == MessageKind::begin || message.kind() == MessageKind::pass;
-    try {
-      if (failure_ && message.kind() == MessageKind::pass) throw *std::exchange(failure_, std::nullopt);
-      switch (message.kind()) {
-        case MessageKind::begin:
-          begin(message.take<JobOrder>());
-          break;
-        case MessageKind::load:
-          job().load(message);
-          break;
-        case MessageKind::pass:
-          job().pass(message, peers_);
-          break;
-        case MessageKind::end:
-          job_.reset();
-          failure_.reset();
-          send(Message(MessageKind::ended));
-          break;
-        default:
-          refuse("its parent has sent a message that only children send");
-      }
-    } catch (const PeerError& error) {
-      fail(error, wants_reply);
-    } catch (const Error& error) {
-      fail(named(error.kind(), error.what()), wants_reply);
-    } catch (const std::bad_alloc&) {
-      fail(named(ErrorKind::out_of_memory, "the system has no more memory"), wants_reply);
-    } catch (const std::exception& error) {
-      fail(named(ErrorKind::io, error.what()), wants_reply);
+    std::vector<double> numbers;
+    std::optional<PeerError> failure;
+    try_to(failure, [&] { tree_.send_down(message.bytes()); });
+    try_to(failure, [&] { numbers = carry_out(message); });
+    try_to(failure, [&] {
+      if (const std::optional<PeerError> below = tree_.gather(numbers, combining_of(message))) throw *below;
+    });
+    Message reply(failure ? MessageKind::failed : MessageKind::done);
+    if (failure) {
+      const std::string_view text = failure->what();
+      reply.put(failure->kind()).put(std::span(text));
+    } else {
+      reply.put(std::span(numbers));
     }
+    peers_.send(parent_of(peers_.rank()), reply.bytes());
     return true;
   }
 
  private:
-  void send(const Message& message) { peers_.send(parent_of(peers_.rank()), message.bytes()); }
-  PeerError named(ErrorKind kind, const std::string& what) const {
-    return {kind, peers_.name(peers_.rank()) + ": " + what};
+  // Keeps the first failure.
+  template <class Part>
+  void try_to(std::optional<PeerError>& failure, const Part& part) const {
+    const auto fail = [&](ErrorKind kind, const std::string& what) {
+      if (!failure) failure.emplace(kind, what);
+    };
+    const std::string name = peers_.name(peers_.rank()) + ": ";
+    try {
+      part();
+    } catch (const PeerError& error) {
+      fail(error.kind(), error.what());
+    } catch (const Error& error) {
+      fail(error.kind(), name + error.what());
+    } catch (const std::bad_alloc&) {
+      fail(ErrorKind::out_of_memory, name + "the system has no more memory");
+    } catch (const std::exception& error) {
+      fail(ErrorKind::io, name + error.what());
+    }
   }
 
-  void begin(const JobOrder& order) {
-    failure_.reset();
+  std::vector<double> carry_out(ReceivedMessage& message) {
+    switch (message.kind()) {
+      case MessageKind::begin:
+        return begin(message.take<JobOrder>());
+      case MessageKind::owners:
+        job().take_rows(message, peers_);
+        return {};
+      case MessageKind::move:
+        job().move(message);
+        return {};
+      case MessageKind::pass:
+        return job().pass(message);
+      case MessageKind::step:
+        return job().step(message);
+      case MessageKind::end:
+        job_.reset();
+        return {};
+      default:
+        refuse("its parent has sent a message that only children send");
+    }
+  }
+
+  std::vector<double> begin(const JobOrder& order) {
     job_.reset();
     if (tensor_ == nullptr) tensor_ = &open_();
     check_same(*tensor_, order);
     compute_.precision = order.precision;
     compute_.deterministic = order.deterministic;
     job_.emplace(*tensor_, compute_, order, rows_);
-    send(Message(MessageKind::done).put(PassReply{}).put(job_->rows().words()));
+    return job_->touches();
   }
 
   ServedJob& job() {
@@ -175,22 +178,13 @@ class Server {
     return *job_;
   }
 
-  void fail(const PeerError& error, bool wants_reply) {
-    const std::string_view text = error.what();
-    if (!wants_reply) {
-      failure_ = error;
-    } else {
-      send(Message(MessageKind::failed).put(error.kind()).put(std::span(text)));
-    }
-  }
-
   std::function<const Tensor&()> open_;
   Compute compute_;
   Peers& peers_;
+  OrderTree tree_;
   const Tensor* tensor_ = nullptr;
   std::optional<TouchedRows> rows_;  // of this process's chunks, once known
   std::optional<ServedJob> job_;
-  std::optional<PeerError> failure_;  // that the next reply tells
 };
 
 }  // namespace
@@ -203,15 +197,8 @@ void serve(const std::function<const Tensor&()>& open, const Compute& compute, P
 }
 
 void dismiss(Peers& peers) {
-  std::optional<Error> first;
-  for (const int peer : children_of(peers.rank(), peers.size())) {
-    try {
-      peers.send(peer, Message(MessageKind::dismiss).bytes());
-    } catch (const Error& error) {
-      if (!first) first = error;
-    }
-  }
-  if (first) throw *first;
+  Message message(MessageKind::dismiss);
+  OrderTree(peers).send_down(message.bytes());
 }
 
 }  // namespace blco

@@ -37,6 +37,29 @@ class ServingThreads::Mail {
     changed_.notify_all();
     return message;
   }
+  // Hands a message over where it lies, until the other worker has taken it.
+  void lend(int from, int to, std::span<const std::byte> message) {
+    const std::lock_guard lock(mutex_);
+    loans_[{from, to}] = message;
+    changed_.notify_all();
+  }
+  std::span<const std::byte> borrow(int from, int to) {
+    std::unique_lock lock(mutex_);
+    std::optional<std::span<const std::byte>>& loan = loans_[{from, to}];
+    changed_.wait(lock, [&] { return failure_ || loan; });
+    if (failure_) std::rethrow_exception(failure_);
+    return *loan;
+  }
+  void give_back(int from, int to) {
+    const std::lock_guard lock(mutex_);
+    loans_[{from, to}].reset();
+    changed_.notify_all();
+  }
+  void await_return(int from, int to) {
+    std::unique_lock lock(mutex_);
+    std::optional<std::span<const std::byte>>& loan = loans_[{from, to}];
+    changed_.wait(lock, [&] { return failure_ || !loan; });
+  }
   // A worker has ended before its time: nobody waits for it, nor for another.
   void fail(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
@@ -50,6 +73,7 @@ class ServingThreads::Mail {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::pair<int, int>, Box> boxes_;
+  std::map<std::pair<int, int>, std::optional<std::span<const std::byte>>> loans_;
   std::exception_ptr failure_;
 };
 
@@ -69,6 +93,23 @@ class ServingThreads::Peer final : public ThreadPeers {
   std::string name(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].name; }
   void send(int to, std::span<const std::byte> message) override { mail_->put(rank_, to, message); }
   std::vector<std::byte> receive(int from) override { return mail_->take(from, rank_); }
+  // Messages stay where they lie.
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take) override {
+    for (const Outgoing& to : out) mail_->lend(rank_, to.peer, to.message);
+    std::exception_ptr failure;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      try {
+        const std::span<const std::byte> message = mail_->borrow(in[i].peer, rank_);
+        check_length(in[i], message.size());
+        if (!failure) take(i, message);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      mail_->give_back(in[i].peer, rank_);
+    }
+    for (const Outgoing& to : out) mail_->await_return(rank_, to.peer);
+    if (failure) std::rethrow_exception(failure);
+  }
   ChunkQueue& queue() override { return *queue_; }
   std::optional<int> first_gpu() const override {
     const auto found = std::ranges::find_if(*workers_, [](const ThreadWorker& of) { return of.gpu.has_value(); });

@@ -2,24 +2,47 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <memory>
 
-#include "blco/error.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 
 namespace blco {
 
-TouchedRows::TouchedRows(const std::vector<std::uint64_t>& shape, const MemorySource& memory) {
-  first_words_ = {0};
-  for (const std::uint64_t length : shape) {
-    first_words_.push_back(first_words_.back() + static_cast<std::size_t>((length + 63) / 64));
+namespace {
+
+std::vector<IndexRange> whole_modes(const std::vector<std::uint64_t>& shape) {
+  std::vector<IndexRange> ranges;
+  for (const std::uint64_t length : shape) ranges.push_back({0, length});
+  return ranges;
+}
+
+// The bits of rows from `begin` to `end` - 1 in the word that has row `begin`.
+std::uint64_t mask_of(std::uint64_t begin, std::uint64_t end) {
+  constexpr std::uint64_t all = ~std::uint64_t{0};
+  const std::uint64_t first = begin % TouchedRows::word_rows;
+  const std::uint64_t count = std::min(end - begin, TouchedRows::word_rows - first);
+  return (count == TouchedRows::word_rows ? all : (std::uint64_t{1} << count) - 1) << first;
+}
+
+}  // namespace
+
+TouchedRows::TouchedRows(const std::vector<std::uint64_t>& shape, const MemorySource& memory)
+    : TouchedRows(whole_modes(shape), memory) {}
+
+TouchedRows::TouchedRows(std::span<const IndexRange> ranges, const MemorySource& memory) {
+  std::size_t words = 0;
+  for (const IndexRange& range : ranges) {
+    places_.push_back({words, range.begin / word_rows});
+    const std::uint64_t end = (range.end + word_rows - 1) / word_rows;
+    words += range.begin == range.end ? 0 : static_cast<std::size_t>(end - range.begin / word_rows);
   }
-  words_ = memory.vector<std::uint64_t>(first_words_.back());
+  words_ = memory.vector<std::uint64_t>(words);
 }
 
 void TouchedRows::add(std::size_t mode, std::uint64_t row) {
-  const std::atomic_ref<std::uint64_t> word(words_[first_words_[mode] + row / 64]);
-  const std::uint64_t bit = std::uint64_t{1} << row % 64;
+  const std::atomic_ref<std::uint64_t> word(words_[word_of(mode, row)]);
+  const std::uint64_t bit = std::uint64_t{1} << row % word_rows;
   // Most are set already.
   if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
 }
@@ -56,20 +79,43 @@ TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
 
 TouchedRows TouchedRows::all(const std::vector<std::uint64_t>& shape) {
   TouchedRows rows(shape);
-  std::ranges::fill(rows.words_, ~std::uint64_t{0});
   for (std::size_t mode = 0; mode < shape.size(); ++mode) {
-    if (shape[mode] % 64 != 0) rows.words_[rows.first_words_[mode + 1] - 1] >>= 64 - shape[mode] % 64;
+    for (std::uint64_t row = 0; row < shape[mode]; row += word_rows) {
+      rows.words_[rows.word_of(mode, row)] = mask_of(row, shape[mode]);
+    }
   }
   return rows;
 }
 
-void TouchedRows::add(const TouchedRows& others) {
-  for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
+std::uint64_t TouchedRows::count(std::size_t mode, const IndexRange& rows) const {
+  std::uint64_t count = 0;
+  for (std::uint64_t row = rows.begin; row < rows.end; row = (row / word_rows + 1) * word_rows) {
+    count += static_cast<std::uint64_t>(std::popcount(words_[word_of(mode, row)] & mask_of(row, rows.end)));
+  }
+  return count;
 }
 
-void TouchedRows::set_words(std::span<const std::uint64_t> words) {
-  if (words.size() != words_.size()) throw Error(ErrorKind::io, "another process has sent rows of another tensor");
-  std::ranges::copy(words, words_.begin());
+std::vector<double> TouchedRows::counts(const std::vector<std::uint64_t>& shape) const {
+  std::vector<double> counts;
+  for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+    const std::uint64_t unit = unit_rows(shape[mode]);
+    for (std::uint64_t row = 0; row < shape[mode]; row += unit) {
+      counts.push_back(static_cast<double>(count(mode, {row, std::min(row + unit, shape[mode])})));
+    }
+  }
+  return counts;
+}
+
+TouchedRows TouchedRows::part(std::span<const IndexRange> ranges) const {
+  TouchedRows part(ranges);
+  for (std::size_t mode = 0; mode < ranges.size(); ++mode) {
+    if (ranges[mode].begin == ranges[mode].end) continue;
+    const std::size_t first = word_of(mode, ranges[mode].begin);
+    const std::size_t count = word_of(mode, ranges[mode].end - 1) + 1 - first;
+    std::copy_n(words_.begin() + static_cast<std::ptrdiff_t>(first), count,
+                part.words_.begin() + static_cast<std::ptrdiff_t>(part.places_[mode].first));
+  }
+  return part;
 }
 
 }  // namespace blco

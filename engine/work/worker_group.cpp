@@ -1,24 +1,48 @@
 #include "engine/work/worker_group.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {
 
-void WorkerGroup::add_peers(std::vector<std::unique_ptr<RemoteWorker>> peers, const ChunkSource& tensor, int columns,
-                            TouchedRows* rows) {
-  peers_ = std::move(peers);
-  shape_ = tensor.info().shape;
-  columns_ = columns;
-  chunk_count_ = tensor.info().chunk_count();
-  std::optional<PeerError> first;
-  for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
-    const std::optional<PeerError> failure = peer->await_ready();
-    if (failure && !first) first = failure;
-    if (rows != nullptr) rows->add(peer->rows());
+WorkerGroup::~WorkerGroup() {
+  if (tree_ == nullptr) return;
+  try {
+    Message message(MessageKind::end);
+    tree_->order(message, Combining::sums, [] { return std::vector<double>(); });
+  } catch (...) {
+    // Whoever ends the job because of that has told why.
   }
-  if (first) throw *first;
+}
+
+bool WorkerGroup::add_peers(const OrderTree& tree, const ChunkSource& tensor, const JobOrder& job,
+                            const BackendConfig& config, const std::function<TouchedRows()>& touched) {
+  tree_ = &tree;
+  chunk_count_ = tensor.info().chunk_count();
+  const std::vector<std::uint64_t>& shape = tensor.info().shape;
+  TouchedRows own(shape);
+  Message begin(MessageKind::begin);
+  begin.put(job);
+  std::vector<double> touches = tree.order(begin, Combining::sums, [&] {
+    own = touched();
+    std::vector<double> counts = own.counts(shape);
+    counts.push_back(0);
+    return counts;
+  });
+  const bool all_keep = touches.back() == 0;
+  touches.pop_back();
+  const RowOwners owners = RowOwners::by_touches(shape, tree.peers(), touches);
+  Message message(MessageKind::owners);
+  message.put(owners.first_rows());
+  tree.order(message, Combining::sums, [&] {
+    backend_->own(owners.rows_of(0));
+    moves_ = std::make_unique<RowMoves>(tree.peers(), owners, std::move(own), shape, config.rank, *backend_);
+    return std::vector<double>();
+  });
+  shared_ = std::make_unique<SharedFactors>(tree, *moves_, *backend_, config);
+  return all_keep;
 }
 
 void WorkerGroup::pass(const PassRequest& request) {
@@ -38,72 +62,35 @@ void WorkerGroup::pass(const PassRequest& request, std::span<const std::uint64_t
 void WorkerGroup::pass(const PassOrder& order, std::span<const std::uint64_t> chunks) {
   ++passes_;
   const PassRequest& request = order.request;
-  if (!request.continues) terms_of_peers_ = 0;
+  if (!shared_) return run_pass(*streamer_, order, chunks, 0);
   // The output of an MTTKRP does not depend on the mode's own factor.
-  const ModeSet read = all_modes(static_cast<int>(max_order)) & ~(request.is_mttkrp() ? request.outputs : ModeSet{0});
+  shared_->bring_to_chunks(~(request.is_mttkrp() ? request.outputs : ModeSet{0}));
   PassOrder theirs = order;
-  theirs.request.continues = false;  // what came before is in this process's outputs
-  std::size_t begun = 0;
-  try {
-    for (; begun < peers_.size(); ++begun) {
-      peers_[begun]->load_changed(*backend_, read);
-      peers_[begun]->begin_pass(theirs, chunks);
-    }
-    pass_here(order, chunks);
-  } catch (...) {
-    await_pass_of_peers(begun, request.outputs, /*is_lost=*/true);
-    throw;
-  }
-  await_pass_of_peers(begun, request.outputs, /*is_lost=*/false);
-  add_outputs_of_peers(request.outputs);
+  theirs.request.continues = std::exchange(have_part_, true) && request.continues;
+  Message message(MessageKind::pass);
+  message.put(theirs).put(chunks);
+  shared_->begin_outputs(request.outputs, request.continues, /*of_all=*/true);
+  const std::vector<double> answer = tree_->order(message, Combining::sums, [&] {
+    run_pass(*streamer_, order, chunks, 0);
+    return std::vector<double>{0, 0};
+  });
+  terms_of_peers_ = answer[0];
+  bytes_of_peers_ = static_cast<std::uint64_t>(answer[1]);
 }
 
-// This process has the first chunks.
-void WorkerGroup::pass_here(const PassOrder& order, std::span<const std::uint64_t> chunks) {
+void run_pass(Streamer& streamer, const PassOrder& order, std::span<const std::uint64_t> chunks, std::uint64_t first) {
   if (!order.some_chunks) {
-    return streamer_->pass(order.request, order.forward ? Direction::forward : Direction::backward);
+    return streamer.pass(order.request, order.forward ? Direction::forward : Direction::backward);
   }
-  const std::uint64_t here = streamer_->plan().tiers.size();
-  std::vector<std::uint64_t> own(chunks.begin(), chunks.end());
-  std::erase_if(own, [here](std::uint64_t chunk) { return chunk >= here; });
-  streamer_->pass(order.request, own);
+  const std::uint64_t end = first + streamer.plan().tiers.size();
+  std::vector<std::uint64_t> own;
+  for (const std::uint64_t chunk : chunks) {
+    if (chunk >= first && chunk < end) own.push_back(chunk - first);
+  }
+  streamer.pass(order.request, own);
 }
 
-void WorkerGroup::await_pass_of_peers(std::size_t begun, ModeSet outputs, bool is_lost) {
-  std::vector<RemoteWorker*> finished;
-  std::optional<PeerError> first;
-  for (const std::unique_ptr<RemoteWorker>& peer : std::span(peers_).first(begun)) {
-    const std::optional<PeerError> failure = peer->await_pass();
-    if (!failure) finished.push_back(peer.get());
-    if (failure && !first) first = failure;
-  }
-  if (first || is_lost) {
-    for (RemoteWorker* peer : finished) peer->drop_rows(outputs);
-  }
-  if (first && !is_lost) throw *first;
-  for (RemoteWorker* peer : finished) terms_of_peers_ += peer->sum_of_terms();
-}
-
-void WorkerGroup::add_outputs_of_peers(ModeSet outputs) {
-  std::vector<double> numbers;
-  for (std::size_t n = 0; !peers_.empty() && n < shape_.size(); ++n) {
-    const int mode = static_cast<int>(n);
-    if (!has_mode(outputs, mode)) continue;
-    for_each_message_block(0, shape_[n], columns_, [&](const IndexRange& block) {
-      numbers.resize(static_cast<std::size_t>(block.end - block.begin) * static_cast<std::size_t>(columns_));
-      backend_->read_output(mode, block.begin, numbers);
-      bool is_changed = false;
-      for (const std::unique_ptr<RemoteWorker>& peer : peers_) is_changed |= peer->add_rows(mode, block, numbers);
-      if (is_changed) backend_->load_output(mode, block.begin, numbers);
-    });
-  }
-}
-
-std::uint64_t WorkerGroup::bytes_read() const {
-  std::uint64_t bytes = streamer_->bytes_read();
-  for (const std::unique_ptr<RemoteWorker>& peer : peers_) bytes += peer->bytes_read();
-  return bytes;
-}
+std::uint64_t WorkerGroup::bytes_read() const { return streamer_->bytes_read() + bytes_of_peers_; }
 
 StreamPlan WorkerGroup::plan_for(const ChunkSource& other) {
   const TensorSizes sizes = measure_tensor(other);
@@ -122,14 +109,25 @@ void WorkerGroup::add(const ChunkSource& other) {
   others_.emplace(&other, std::make_unique<Streamer>(other, plan, *backend_));
 }
 
+// The others have no part in it.
+void WorkerGroup::begin_pass_here(const PassRequest& request) {
+  if (!shared_) return;
+  if (!request.continues) {
+    terms_of_peers_ = 0;
+    have_part_ = false;
+  }
+  shared_->bring_here(~(request.is_mttkrp() ? request.outputs : ModeSet{0}));
+  shared_->begin_outputs(request.outputs, request.continues, /*of_all=*/false);
+}
+
 void WorkerGroup::pass_over(const ChunkSource& other, const PassRequest& request) {
-  if (!request.continues) terms_of_peers_ = 0;
+  begin_pass_here(request);
   others_.at(&other)->pass(request, Direction::forward);
 }
 
 // All by one slot: a device works these off in order, and their memory stays as it is.
 void WorkerGroup::pass_over(std::span<const ChunkView> chunks, const PassRequest& request) {
-  if (!request.continues) terms_of_peers_ = 0;
+  begin_pass_here(request);
   backend_->begin_pass(request);
   for (const ChunkView& chunk : chunks) backend_->submit(0, chunk);
   backend_->finish_pass();

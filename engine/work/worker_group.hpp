@@ -1,9 +1,10 @@
-// Devices at work on one tensor: all that a method knows of them. One is in this process, others may be in its peers,
-// which are this process's children in the tree of blco/peers.hpp, and have workers of their own.
+// Devices at work on one tensor: all that a method knows of them. One is in this process, of rank 0; others may be in
+// its peers, each of which owns a part of the factors' rows.
 #pragma once
 
 #include <blco/peers.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -12,7 +13,9 @@
 
 #include "blco/executor.hpp"
 #include "engine/stream/streamer.hpp"
-#include "engine/work/remote_worker.hpp"
+#include "engine/work/order_tree.hpp"
+#include "engine/work/row_moves.hpp"
+#include "engine/work/shared_factors.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -26,19 +29,23 @@ class WorkerGroup {
         executor_(&executor),
         chunk_count_(streamer_->plan().tiers.size()) {}
 
-  // From now on each of `peers` works on its share of `tensor`. Returns once all are ready, and throws what keeps one
-  // from that. Adds the rows of their chunks to `rows`, unless that is null.
-  void add_peers(std::vector<std::unique_ptr<RemoteWorker>> peers, const ChunkSource& tensor, int columns,
-                 TouchedRows* rows);
-  // For rank 0: what workers share in each pass.
+  // Ends the job at the peers too.
+  ~WorkerGroup();
+  WorkerGroup(const WorkerGroup&) = delete;
+  WorkerGroup& operator=(const WorkerGroup&) = delete;
+
+  // From now on all below in the tree work on their shares of `tensor` too, and rows have owners. `touched` tells the
+  // rows of this worker's chunks, while the others find theirs. Arguments must outlive this. Returns whether all others
+  // keep previous factors. Throws what keeps one of them from the job.
+  bool add_peers(const OrderTree& tree, const ChunkSource& tensor, const JobOrder& job, const BackendConfig& config,
+                 const std::function<TouchedRows()>& touched);
+  // What workers share in each pass.
   void share(ChunkQueue& queue) { queue_ = &queue; }
 
   // Runs a pass over the tensor.
   void pass(const PassRequest& request);
   // Runs a pass over some of its chunks, in the order given; the numbers do not change.
   void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
-  // Runs the pass that another process has ordered; `chunks` are numbered from this process's first one on.
-  void pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Takes the memory for passes over another tensor of the same shape, which must outlive this: two slots, by which
   // each pass reads it anew. plan_for() tells their bytes.
   void add(const ChunkSource& other);
@@ -62,7 +69,11 @@ class WorkerGroup {
   std::uint64_t chunk_count() const { return chunk_count_; }
 
   // Rows are in the container's order.
-  Factors& factors() { return *backend_; }
+  Factors& factors() { return shared_ ? *shared_ : static_cast<Factors&>(*backend_); }
+  // Brings all rows of all factors to the backend of this process.
+  void collect() {
+    if (shared_) shared_->bring_here(all_modes(static_cast<int>(max_order)));
+  }
   // For steps on the host.
   Executor& executor() { return *executor_; }
 
@@ -70,10 +81,9 @@ class WorkerGroup {
   void begin_queue(std::span<const std::uint64_t> chunks, bool forward) {
     if (queue_ != nullptr) queue_->begin(chunks, forward);
   }
-  void pass_here(const PassOrder& order, std::span<const std::uint64_t> chunks);
-  // Waits for the first so many, and throws the first failure; `is_lost`: the pass has failed here.
-  void await_pass_of_peers(std::size_t begun, ModeSet outputs, bool is_lost);
-  void add_outputs_of_peers(ModeSet outputs);
+  void pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
+  // Of a pass over what the others do not have.
+  void begin_pass_here(const PassRequest& request);
 
   Backend* backend_;
   std::unique_ptr<Streamer> streamer_;
@@ -81,12 +91,17 @@ class WorkerGroup {
   Executor* executor_;
   std::uint64_t chunk_count_;
   ChunkQueue* queue_ = nullptr;
-  std::vector<std::unique_ptr<RemoteWorker>> peers_;  // by rank
-  std::vector<std::uint64_t> shape_;                  // with peers
-  int columns_ = 0;                                   // with peers
+  const OrderTree* tree_ = nullptr;  // with peers, as are the next two
+  std::unique_ptr<RowMoves> moves_;
+  std::unique_ptr<SharedFactors> shared_;
+  bool have_part_ = false;  // the peers, in the last pass or in those that it continued
   double terms_of_peers_ = 0;
+  std::uint64_t bytes_of_peers_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t passes_ = 0;
 };
+
+// Runs an order to pass over this process's chunks, which are numbered from `first` on.
+void run_pass(Streamer& streamer, const PassOrder& order, std::span<const std::uint64_t> chunks, std::uint64_t first);
 
 }  // namespace blco

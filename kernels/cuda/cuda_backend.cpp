@@ -164,6 +164,7 @@ class CudaBackend final : public Backend {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       add_factor(mode);
       grams_.emplace_back();
+      owned_.push_back({0, length(mode)});
     }
     for (std::size_t v = 0; v < config.vectors.size(); ++v) vectors_[static_cast<int>(v)].clear(main_);
     fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
@@ -315,6 +316,12 @@ class CudaBackend final : public Backend {
     transfer_.upload_numbers(rows, outputs_.data(mode) + offset, main_);
   }
 
+  void own(std::vector<OwnedRows> rows) override {
+    check_owned_rows(config_.layout.shape(), rows);
+    owned_ = std::move(rows);
+    for (std::vector<double>& gram : grams_) gram.clear();
+  }
+
   SolvedRows solve_rows(int mode, const RowProblem& problem) override {
     check_row_problem(problem, config_.rank, has_dual(mode));
     const NvtxRange range("solve rows");
@@ -420,9 +427,9 @@ class CudaBackend final : public Backend {
   // Of all rows of R numbers of a mode, the first that is owned; and how many are.
   template <class Number>
   Number* owned(int mode, Number* rows) const {
-    return rows + config_.owned_of(mode).begin * static_cast<std::uint64_t>(config_.rank);
+    return rows + owned_[index(mode)].begin * static_cast<std::uint64_t>(config_.rank);
   }
-  std::uint64_t owned_rows(int mode) const { return config_.owned_of(mode).count(); }
+  std::uint64_t owned_rows(int mode) const { return owned_[index(mode)].count(); }
   const Factor* owned_factor(int mode) const { return owned(mode, factors_[mode].template as<const Factor>()); }
   double* owned_vector(int vector, int mode) const { return owned(mode, vectors_.rows(vector, mode).data()); }
 
@@ -560,6 +567,7 @@ class CudaBackend final : public Backend {
   std::optional<LossLauncher<Sum, Factor>> loss_launcher_;  // from the first loss pass on
 
   std::vector<std::vector<double>> grams_;  // on the host; empty: out of date
+  std::vector<OwnedRows> owned_;            // per mode
   std::vector<Resident> residents_;
   DeviceTrace trace_;
   Event zeroed_;

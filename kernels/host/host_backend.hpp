@@ -118,7 +118,7 @@ class HostBackend : public Backend {
       const std::uint64_t length = layout_.mode(mode).length;
       const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
       columns_.push_back(config.columns_of(mode));
-      owned_.push_back(config.owned_of(mode));
+      owned_.push_back({0, length});
       factors_.add(config.keep_previous,
                    [&] { return Matrix(length, config.columns_of(mode), memory.by_rank("factors")); });
       duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_, memory.by_rank(duals_term)); });
@@ -132,7 +132,7 @@ class HostBackend : public Backend {
   }
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(mode, rows, factors_[mode].view().rows, first_row);
+    copy_in(mode, rows, factors_[mode].rows(), first_row);
     set_changed(mode);
   }
 
@@ -143,7 +143,7 @@ class HostBackend : public Backend {
   std::uint64_t version(int mode) const override { return factors_.version(mode); }
 
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
-    const RowsView<Factor> to = factors_[mode].view().rows;
+    const RowsView<Factor> to = factors_[mode].rows();
     const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
     check_row_list(to.rows, columns_[index(mode)], rows, values.size());
     for_each(rows.size(), [&](std::size_t i) {
@@ -225,6 +225,12 @@ class HostBackend : public Backend {
     copy_in(mode, rows, pass_.output(mode).rows(), first_row);
   }
 
+  void own(std::vector<OwnedRows> rows) override {
+    check_owned_rows(layout_.shape(), rows);
+    owned_ = std::move(rows);
+    for (int mode = 0; mode < layout_.order(); ++mode) set_changed(mode);
+  }
+
   SolvedRows solve_rows(int mode, const RowProblem& problem) override {
     const auto begin = std::chrono::steady_clock::now();
     const RowsView<Sum> given = pass_.output(mode).rows();
@@ -238,8 +244,7 @@ class HostBackend : public Backend {
       old.dual = owned(mode, view(duals_.before_update(mode)));
       old.new_dual = owned(mode, view(duals_[mode]));
     }
-    SolvedRows solved =
-        dense_.solve_rows(problem, owned(mode, given), old, owned(mode, factors_[mode].view()), solution(mode));
+    SolvedRows solved = dense_.solve_rows(problem, owned(mode, given), old, owned_part(mode), solution(mode));
     trace("row update", begin, 0);
     return solved;
   }
@@ -247,8 +252,7 @@ class HostBackend : public Backend {
     const auto begin = std::chrono::steady_clock::now();
     check_divisors(divisors, rank_);
     const std::uint64_t length = layout_.mode(mode).length;
-    dense_.divide_columns(divisors, equal_entry(length), owned(mode, factors_[mode].view()), solution(mode),
-                          room_for_gram(mode));
+    dense_.divide_columns(divisors, equal_entry(length), owned_part(mode), solution(mode), room_for_gram(mode));
     if (owned_[index(mode)].count() == length) pass_.output(mode).set_zeroed();
     trace("row scaling", begin, 0);
   }
@@ -258,7 +262,7 @@ class HostBackend : public Backend {
     duals_.restore(mode);
   }
   std::span<const double> gram(int mode) override {
-    if (grams_[index(mode)].empty()) dense_.make_gram(owned(mode, factors_[mode].view()), room_for_gram(mode));
+    if (grams_[index(mode)].empty()) dense_.make_gram(owned_part(mode), room_for_gram(mode));
     return grams_[index(mode)];
   }
 
@@ -346,7 +350,7 @@ class HostBackend : public Backend {
   // Its rows, which the caller writes.
   RowsView<Factor> changed(int mode) {
     set_changed(mode);
-    return factors_[mode].view().rows;
+    return factors_[mode].rows();
   }
   RowsView<const Sum> filled(int mode) const { return owned(mode, pass_.output(mode).rows()); }
 
@@ -360,13 +364,16 @@ class HostBackend : public Backend {
   View owned(int mode, View rows) const {
     return rows.part(owned_[index(mode)].begin, owned_[index(mode)].count());
   }
+  FactorView<Factor> owned_part(int mode) {
+    return factors_[mode].part(owned_[index(mode)].begin, owned_[index(mode)].count());
+  }
   RowsView<const Factor> owned_factor(int mode) const { return owned(mode, view(factors_[mode].matrix())); }
   double* owned_vector(int vector, int mode) const {
     return vectors_.rows(vector, mode).data() + owned_[index(mode)].begin * columns();
   }
   // Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
   RowsView<Sum> solution(int mode) {
-    if constexpr (std::is_same_v<Sum, Factor>) return owned(mode, factors_[mode].view().rows);
+    if constexpr (std::is_same_v<Sum, Factor>) return owned(mode, factors_[mode].rows());
     return owned(mode, pass_.output(mode).rows());
   }
   std::span<double> room_for_gram(int mode) {

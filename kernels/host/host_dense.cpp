@@ -47,11 +47,11 @@ std::uint64_t scratch_elements(int rank, bool duals) {
   return std::max((duals ? 4 : 2) * solve_tile_elements(rank), gram_tile_elements(rank));
 }
 
-// Zeroes rows of the factor that become zero, and marks the others as live.
+// Zeroes those of `rows` that become zero, and marks the others as live; both one bit per row from `first_row` on.
 template <class T>
-void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask) {
+void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t rows, std::uint64_t mask) {
   std::uint64_t& live = factor.live[first_row / word_rows];
-  for (std::uint64_t gone = live & ~mask; gone != 0; gone &= gone - 1) {
+  for (std::uint64_t gone = live & rows & ~mask; gone != 0; gone &= gone - 1) {
     T* row = factor.rows.row(first_row + static_cast<std::uint64_t>(std::countr_zero(gone)));
     std::fill_n(row, factor.rows.stride, T{0});
   }
@@ -92,9 +92,10 @@ class SliceSolve {
     for (; first < end; first += word_rows) {
       const std::uint64_t count = std::min(word_rows, end - first);
       ahead_.look_at(given_.row(std::min(end, first + word_rows)), given_.row(std::min(end, first + 2 * word_rows)));
-      std::uint64_t mask = all_rows(count);
+      const std::uint64_t rows = all_rows(count);
+      std::uint64_t mask = rows;
       if (!constraint_.needs_dual()) mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(Sum));
-      set_live(factor_, first, mask);
+      set_live(factor_, first, rows, mask);
       for (; mask != 0; mask &= mask - 1) {
         numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
         prefetch_to_write(solution_.row(numbers_[count_ - 1]), solution_.stride);
@@ -249,26 +250,26 @@ void DenseKernels<Sum, Factor>::scale_and_gram(RowsView<Solution> solution, Fact
   const double* factors = scale.empty() ? nullptr : padded.data();
   const RowsView<Factor> rows = factor.rows;
   // Backward, because the rows solved last are still in the cache.
-  for_each_slice(rows.rows, gram_elements(rank_), true,
-                 [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-                   std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
-                   const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
-                   for (; first < end; first += tile_rows) {
-                     give_up_if(stop_);
-                     std::uint64_t count = 0;
-                     for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
-                       const std::uint64_t live = factor.live[row / word_rows];
-                       double* tile = scratch + count * columns;
-                       if constexpr (std::is_same_v<Solution, Factor>) {
-                         count += scale_rows(rows.row(row), rows.stride, live, factors, columns, tile);
-                       } else {
-                         count +=
-                             scale_rows(solution.row(row), rows.row(row), rows.stride, live, factors, columns, tile);
-                       }
-                     }
-                     if (count > 0) add_gram_tile(scratch, count, columns, sums);
-                   }
-                 });
+  for_each_slice(
+      rows.rows, gram_elements(rank_), true,
+      [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+        std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
+        const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
+        for (; first < end; first += tile_rows) {
+          give_up_if(stop_);
+          std::uint64_t count = 0;
+          for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
+            const std::uint64_t live = factor.live[row / word_rows] & all_rows(std::min(word_rows, end - row));
+            double* tile = scratch + count * columns;
+            if constexpr (std::is_same_v<Solution, Factor>) {
+              count += scale_rows(rows.row(row), rows.stride, live, factors, columns, tile);
+            } else {
+              count += scale_rows(solution.row(row), rows.row(row), rows.stride, live, factors, columns, tile);
+            }
+          }
+          if (count > 0) add_gram_tile(scratch, count, columns, sums);
+        }
+      });
   std::ranges::fill(gram, 0.0);
   for (std::uint64_t slice = 0; slice < slice_count(rank_, rows.rows); ++slice) {
     const double* sums = sums_of_slice(slice);

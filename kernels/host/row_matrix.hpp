@@ -70,16 +70,11 @@ inline constexpr std::uint64_t word_rows = 64;
 
 constexpr std::uint64_t words_of(std::uint64_t rows) { return (rows + word_rows - 1) / word_rows; }
 
-// If bit i % 64 of live[i / 64] is 0, row i is zero. Trivially copyable.
+// If bit i % 64 of live[i / 64] is 0, row i is zero. Bits beyond the last row say nothing. Trivially copyable.
 template <class T>
 struct FactorView {
   RowsView<T> rows;
   std::uint64_t* live = nullptr;
-
-  // `first` is a multiple of word_rows, or there are no rows.
-  FactorView part(std::uint64_t first, std::uint64_t count) const {
-    return {rows.part(first, count), live + first / word_rows};
-  }
 };
 
 // A factor, with one bit per row for zero rows: rows of coordinates without nonzeros stay zero and cost no traffic.
@@ -89,16 +84,18 @@ class FactorMatrix {
  public:
   FactorMatrix() = default;
   FactorMatrix(std::uint64_t rows, int rank, const MemorySource& memory = {})
-      : matrix_(rows, rank, memory), live_(words_of(rows), memory) {}
+      : matrix_(rows, rank, memory), live_(words_of(rows) + 1, memory) {}
 
-  FactorView<T> view() { return {{matrix_.row(0), matrix_.rows(), matrix_.stride()}, live_.data()}; }
+  RowsView<T> rows() { return {matrix_.row(0), matrix_.rows(), matrix_.stride()}; }
+  // The same part in each call; before another one, call mark_all_live(). Its words of bits begin at its first row.
+  FactorView<T> part(std::uint64_t first, std::uint64_t count) {
+    return {rows().part(first, count), live_.data() + words_of(first)};
+  }
   const RowMatrix<T, Padded>& matrix() const { return matrix_; }
 
   // Call after writing rows without updating the bits.
   void mark_all_live() {
     for (std::uint64_t& word : live_.span()) word = ~std::uint64_t{0};
-    const std::uint64_t last = matrix_.rows() % word_rows;
-    if (last != 0) live_.span().back() = (std::uint64_t{1} << last) - 1;
   }
 
  private:

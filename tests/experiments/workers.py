@@ -8,10 +8,10 @@ Each worker has an equal range of the nonzeros in the container's natural order,
 sweep of least squares, in bytes that the busiest worker and a worker on average send and receive:
 
   tree     a binomial tree: rows go down to the workers that touch them, or have such workers below them, and sums come
-           back; process 0 updates all rows. That is what blco does.
+           back; process 0 updates all rows. That is what blco did before rows had owners.
   dense    an all-reduce of each mode's whole output in a ring, and all workers update all rows
   owners   each row has an owner, in contiguous ranges of about equal numbers of touches. Partial rows go to the owner,
-           updated rows come back to those who touch them.
+           updated rows come back to those who touch them. That is what blco does.
   targets  as owners, but in the pass of a mode a worker takes the nonzeros whose row of that mode it owns, from the
            orders of modes. No partial rows travel; more rows of the other modes are touched.
 
@@ -42,13 +42,15 @@ def touched_of(indices, cuts):
 
 
 def owners_of(touched, length):
-    """The first row of each worker's range, and the end: ranges of about equal numbers of touches."""
-    touches = np.bincount(np.concatenate(touched), minlength=length)
-    total = np.concatenate([[0], np.cumsum(touches)])
-    wanted = total[-1] * np.arange(len(touched) + 1) / len(touched)
-    cuts = np.searchsorted(total, wanted, side="left")
-    cuts[0], cuts[-1] = 0, length
-    return cuts
+    """The first row of each worker's range, and the end. Units of rows, about 8192 or more of a long mode, go to the
+    worker in whose part of all touches their middle lies."""
+    unit = 1
+    while unit < 64 and 8192 * unit < length:
+        unit *= 2
+    touches = np.bincount(np.concatenate(touched) // unit, minlength=-(-length // unit))
+    middles = np.cumsum(touches) - touches / 2
+    bounds = touches.sum() * np.arange(1, len(touched)) / len(touched)
+    return np.concatenate([[0], np.minimum(length, unit * np.searchsorted(middles, bounds)), [length]])
 
 
 def children_of(rank, size):

@@ -33,12 +33,6 @@ class VectorBuffer final : public HostBuffer {
   std::vector<std::byte> storage_;
 };
 
-// Numbers of a matrix, from `begin` to before `end`.
-struct Places {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
 struct Entry {
   std::array<std::uint64_t, max_order> coordinates{};
   double value = 0;
@@ -50,14 +44,13 @@ class ReferenceBackend final : public Backend {
       : layout_(config.layout),
         rounds_factors_(config.precision == Precision::mixed),
         vectors_(config, [](const VectorShape&, std::size_t numbers) { return std::vector<double>(numbers); }) {
-    check_owned_rows(config);
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const int columns = config.columns_of(mode);
       require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");
       columns_.push_back(static_cast<std::size_t>(columns));
       widths_.push_back(columns_.back());
-      owned_.push_back({row_start(mode, config.owned_of(mode).begin), row_start(mode, config.owned_of(mode).end)});
       const std::size_t numbers = row_start(mode, layout_.mode(mode).length);
+      owned_.push_back({0, numbers});
       const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
       factors_.add(config.keep_previous, [&] { return std::vector<double>(numbers); });
       duals_.add(config.keep_previous, [&] { return std::vector<double>(dual_numbers); });
@@ -155,6 +148,14 @@ class ReferenceBackend final : public Backend {
   void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     const std::size_t first = static_cast<std::size_t>(first_row) * widths_[index(mode)];
     std::ranges::copy(rows, outputs_[index(mode)].begin() + static_cast<std::ptrdiff_t>(first));
+  }
+
+  void own(std::vector<OwnedRows> rows) override {
+    check_owned_rows(layout_.shape(), rows);
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      owned_[index(mode)] = {row_start(mode, rows[index(mode)].begin), row_start(mode, rows[index(mode)].end)};
+      refresh_gram(mode);
+    }
   }
 
   SolvedRows solve_rows(int mode, const RowProblem& problem) override {
@@ -474,7 +475,7 @@ class ReferenceBackend final : public Backend {
   TensorLayout layout_;
   std::vector<std::size_t> columns_;  // of each mode's factor
   std::vector<std::size_t> widths_;   // of each mode's output
-  std::vector<Places> owned_;         // of each mode's factor
+  std::vector<OwnedRows> owned_;      // of each mode's factor, in numbers
   bool rounds_factors_;               // to f32
   MethodVectors<std::vector<double>> vectors_;
   PassRequest pass_ = 0;

@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int data_tag = 0;
 constexpr int alive_tag = 1;
+constexpr int exchange_tag = 2;
 constexpr auto between_signs_of_life = std::chrono::seconds(1);
 
 class MpiPeers final : public Peers {
@@ -46,8 +47,9 @@ class MpiPeers final : public Peers {
                   "this MPI lets one thread of a process call it only; install one with MPI_THREAD_SERIALIZED");
     }
     look_at_machine();
-    near_ = children_of(rank_, size_);
-    if (rank_ > 0) near_.push_back(parent_of(rank_));
+    for (int peer = 0; peer < size_; ++peer) {
+      if (peer != rank_) near_.push_back(peer);
+    }
     signs_.assign(near_.size(), MPI_REQUEST_NULL);
     signs_of_life_ = std::thread([this] { show_life(); });
   }
@@ -71,13 +73,11 @@ class MpiPeers final : public Peers {
   int gpu_rank() const override { return gpu_rank_; }
 
   void send(int to, std::span<const std::byte> message) override {
-    if (message.size() > std::numeric_limits<int>::max()) {
-      throw Error(ErrorKind::io, "a message of more than 2 GiB: modes of so many rows cannot be shared by processes");
-    }
+    const int bytes = length_of(message.size());
     MPI_Request request = MPI_REQUEST_NULL;
     {
       const std::lock_guard lock(mutex_);
-      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, data_tag, MPI_COMM_WORLD, &request);
+      MPI_Isend(message.data(), bytes, MPI_BYTE, to, data_tag, MPI_COMM_WORLD, &request);
     }
     wait_for(request, to);
   }
@@ -102,13 +102,47 @@ class MpiPeers final : public Peers {
     return message;
   }
 
+  // All at once, in whatever order MPI finds best.
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take) override {
+    std::vector<MPI_Request> sent(out.size(), MPI_REQUEST_NULL);
+    std::vector<MPI_Request> received(in.size(), MPI_REQUEST_NULL);
+    std::vector<std::vector<std::byte>> messages;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      messages.emplace_back(in[i].bytes);
+      const int bytes = length_of(in[i].bytes);
+      const std::lock_guard lock(mutex_);
+      MPI_Irecv(messages[i].data(), bytes, MPI_BYTE, in[i].peer, exchange_tag, MPI_COMM_WORLD, &received[i]);
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const int bytes = length_of(out[i].message.size());
+      const std::lock_guard lock(mutex_);
+      MPI_Isend(out[i].message.data(), bytes, MPI_BYTE, out[i].peer, exchange_tag, MPI_COMM_WORLD, &sent[i]);
+    }
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      MPI_Status status;
+      wait_for(received[i], in[i].peer, &status);
+      int bytes = 0;
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      check_length(in[i], static_cast<std::size_t>(bytes));
+      take(i, messages[i]);
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) wait_for(sent[i], out[i].peer);
+  }
+
  private:
   using MachineName = std::array<char, MPI_MAX_PROCESSOR_NAME>;
 
-  void wait_for(MPI_Request& request, int peer) {
+  static int length_of(std::size_t bytes) {
+    if (bytes > std::numeric_limits<int>::max()) {
+      throw Error(ErrorKind::io, "a message of more than 2 GiB: modes of so many rows cannot be shared by processes");
+    }
+    return static_cast<int>(bytes);
+  }
+
+  void wait_for(MPI_Request& request, int peer, MPI_Status* status = MPI_STATUS_IGNORE) {
     wait(peer, [&] {
       int is_done = 0;
-      MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+      MPI_Test(&request, &is_done, status);
       return is_done != 0;
     });
   }
@@ -223,7 +257,7 @@ class MpiPeers final : public Peers {
   std::vector<MachineName> machines_;
   std::mutex mutex_;       // of all calls of MPI
   int lost_ = -1;          // a peer
-  std::vector<int> near_;  // in the tree
+  std::vector<int> near_;  // the others
   std::vector<MPI_Request> signs_;
   std::atomic<bool> ends_ = false;
   std::thread signs_of_life_;

@@ -14,10 +14,10 @@ class Peers;
 
 struct Compute {
   // Empty: a GPU if there is one, else the CPU. "cuda": the thread's current GPU. Else devices that share each pass:
-  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU that can serve, then the CPU. The first device
-  // has the factors and updates them; each other device has a thread of its own. A GPU begins with 12 times as many
-  // chunks as the CPU, about the ratio of their memories' bandwidths, unless shares are given: "cuda:0=20". Later each
-  // device takes chunks that are read or sent in each pass as it becomes free, unless the job is deterministic.
+  // "cpu", "cuda:0", "cuda:1" and so on, none twice, or "all": each GPU that can serve, then the CPU. Each
+  // device updates a part of the rows, and has a thread of its own. A GPU begins with 12 times as many chunks and rows
+  // as the CPU, about the ratio of their memories' bandwidths, unless shares are given: "cuda:0=20". Later each device
+  // takes chunks that are read or sent in each pass as it becomes free, unless the job is deterministic.
   // `memory.host_bytes` and `threads` cover all devices, `memory.device_bytes` each GPU.
   std::vector<std::string> devices = {};
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.

@@ -1,13 +1,17 @@
-// Several processes at one job: each has the factors and a share of the tensor's chunks, and rank 0 leads.
+// Several processes at one job: each has a share of the tensor's chunks and owns a part of each factor's rows, and rank
+// 0 leads.
 //
 // Rank 0 calls fit_cpd(), or another function that has Compute::peers; all others call serve(), which computes what
-// rank 0 asks for. A pass adds up the nonzeros of each share where it lies; the sums go up a binomial tree of the
-// ranks, each process adding those of its children to its own in the order of ranks, and rank 0 updates the factors,
-// whose rows go down the tree. So methods, stops, checkpoints and errors are those of one process.
+// rank 0 asks for. A pass adds up the nonzeros of each share where it lies. The sums of a row go to the process that
+// owns the row, which adds them in the order of ranks and updates the row; the new row goes to the processes whose
+// chunks have it. What rank 0 asks for goes down a binomial tree of the ranks, and the answers come up. So methods,
+// stops, checkpoints and errors are those of one process.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <blco/compute.hpp>
+#include <blco/error.hpp>
 #include <blco/tensor.hpp>
 #include <cstddef>
 #include <functional>
@@ -26,6 +30,18 @@ inline std::vector<int> children_of(int rank, int size) {
   for (int step = 1; rank + step < subtree_end(rank, size); step *= 2) children.push_back(rank + step);
   return children;
 }
+
+// What a process sends to a peer in an exchange, and how much it receives from one.
+struct Outgoing {
+  int peer = 0;
+  std::span<const std::byte> message;
+};
+struct Incoming {
+  int peer = 0;
+  std::size_t bytes = 0;
+};
+// Called with the place of a message among those that come in.
+using TakeMessage = std::function<void(std::size_t, std::span<const std::byte>)>;
 
 // How the processes reach each other. All functions are called from one thread, and throw Error{io} if a peer cannot be
 // reached.
@@ -50,11 +66,46 @@ class Peers {
   virtual std::string name(int rank) const {
     return "process " + std::to_string(rank) + " of " + std::to_string(size());
   }
-  // Messages from one process to another arrive in the order in which they are sent. They go along the tree alone.
+  // Messages from one process to another arrive in the order in which they are sent. send() may wait until the peer
+  // receives.
   virtual void send(int to, std::span<const std::byte> message) = 0;
   // Waits for the next message.
   virtual std::vector<std::byte> receive(int from) = 0;
+  // Sends all of `out`, waits for all of `in`, at most one of each per peer, and calls take() for each message in the
+  // order of `in`. All processes come to their exchanges in the same order; a process that has nothing to send or to
+  // receive may leave one out. Both sides know the lengths: throws Error{io} for another one. By default pairs of
+  // processes take turns with send() and receive().
+  virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take);
+
+ protected:
+  // Throws Error{io} for a message of another length than is expected.
+  void check_length(const Incoming& expected, std::size_t bytes) const;
 };
+
+// In each turn every process has one partner, so that no process waits for one that waits for another: whoever waits in
+// a turn waits for a process in the same turn or in an earlier one.
+inline void Peers::exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take) {
+  std::vector<std::vector<std::byte>> messages(in.size());
+  const auto turns = std::bit_ceil(static_cast<unsigned>(size()));
+  for (unsigned turn = 1; turn < turns; ++turn) {
+    const int partner = static_cast<int>(static_cast<unsigned>(rank()) ^ turn);
+    const auto to = std::ranges::find(out, partner, &Outgoing::peer);
+    const auto from = std::ranges::find(in, partner, &Incoming::peer);
+    if (rank() < partner && to != out.end()) send(partner, to->message);
+    if (from != in.end()) messages[static_cast<std::size_t>(from - in.begin())] = receive(partner);
+    if (rank() > partner && to != out.end()) send(partner, to->message);
+  }
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    check_length(in[i], messages[i].size());
+    take(i, messages[i]);
+  }
+}
+
+inline void Peers::check_length(const Incoming& expected, std::size_t bytes) const {
+  if (bytes == expected.bytes) return;
+  throw Error(ErrorKind::io, name(expected.peer) + " has sent " + std::to_string(bytes) + " bytes in place of " +
+                                 std::to_string(expected.bytes) + "; all processes must be of one build");
+}
 
 // For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
 // called for the first job, and the tensor must outlive the call. `compute` gives memory, threads and device of this

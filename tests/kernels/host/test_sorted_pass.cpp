@@ -183,8 +183,8 @@ TEST(SortedPass, ReadsRowsByTablesToo) {
   FactorSet<FactorMatrix<double, double>> matrices;
   for (std::size_t n = 0; n < factors.size(); ++n) {
     matrices.add(false, [&] { return FactorMatrix<double, double>(tensor.shape[n], 4); });
-    const auto view = matrices[static_cast<int>(n)].view();
-    for (std::uint64_t i = 0; i < tensor.shape[n]; ++i) std::copy_n(&factors[n][i * 4], 4, view.rows.row(i));
+    const auto rows = matrices[static_cast<int>(n)].rows();
+    for (std::uint64_t i = 0; i < tensor.shape[n]; ++i) std::copy_n(&factors[n][i * 4], 4, rows.row(i));
   }
   ThreadExecutor executor(2);
   std::vector<FrameRing> rings;

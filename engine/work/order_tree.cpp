@@ -1,0 +1,59 @@
+#include "engine/work/order_tree.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+namespace blco {
+
+void OrderTree::send_down(std::span<const std::byte> order) const {
+  std::optional<Error> first;
+  for (const int child : children_) {
+    try {
+      peers_->send(child, order);
+    } catch (const Error& error) {
+      if (!first) first = error;
+    }
+  }
+  if (first) throw *first;
+}
+
+std::optional<PeerError> OrderTree::gather(std::vector<double>& numbers, Combining combining) const {
+  std::optional<PeerError> first;
+  for (const int child : children_) {
+    ReceivedMessage answer(peers_->receive(child));
+    if (answer.kind() == MessageKind::failed) {
+      const auto kind = answer.take<ErrorKind>();
+      const std::vector<char> text = answer.take_rest<char>();
+      if (!first) first = PeerError(kind, std::string(text.begin(), text.end()));
+      continue;
+    }
+    const std::vector<double> theirs = answer.take_rest<double>();
+    if (numbers.empty()) numbers.resize(theirs.size());
+    if (answer.kind() != MessageKind::done || theirs.size() != numbers.size()) {
+      throw Error(ErrorKind::io, peers_->name(child) + " has given an answer to another order");
+    }
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      numbers[i] = combining == Combining::sums ? numbers[i] + theirs[i] : std::max(numbers[i], theirs[i]);
+    }
+  }
+  return first;
+}
+
+std::vector<double> OrderTree::order(Message& message, Combining combining,
+                                     const std::function<std::vector<double>()>& own_part) const {
+  send_down(message.bytes());
+  std::vector<double> numbers;
+  std::exception_ptr own_failure;
+  try {
+    numbers = own_part();
+  } catch (...) {
+    own_failure = std::current_exception();
+  }
+  const std::optional<PeerError> failure = gather(numbers, combining);
+  if (own_failure) std::rethrow_exception(own_failure);
+  if (failure) throw *failure;
+  return numbers;
+}
+
+}  // namespace blco

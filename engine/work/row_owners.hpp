@@ -1,0 +1,40 @@
+// Who owns which rows of the factors: a range of each mode per worker. The owner alone updates a row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/work/chunk_share.hpp"
+#include "engine/work/touched_rows.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class RowOwners {
+ public:
+  // `first_rows`: of each mode the first row of each worker, and at last the mode's length; of one mode after another.
+  RowOwners(std::size_t workers, std::vector<std::uint64_t> first_rows)
+      : workers_(workers), first_rows_(std::move(first_rows)) {}
+  // Ranges of whole units (TouchedRows), in which workers have about as many rows to send and receive as their shares
+  // say. `touches`: of each unit of each mode, how often workers touch its rows.
+  static RowOwners by_touches(const std::vector<std::uint64_t>& shape, const Peers& peers,
+                              std::span<const double> touches);
+
+  std::size_t workers() const { return workers_; }
+  IndexRange rows(std::size_t mode, std::size_t worker) const {
+    const std::size_t at = mode * (workers_ + 1) + worker;
+    return {first_rows_[at], first_rows_[at + 1]};
+  }
+  // Of all modes.
+  std::vector<OwnedRows> rows_of(std::size_t worker) const;
+  std::span<const std::uint64_t> first_rows() const { return first_rows_; }
+
+ private:
+  std::size_t workers_;
+  std::vector<std::uint64_t> first_rows_;
+};
+
+}  // namespace blco

@@ -1,0 +1,112 @@
+// The factors of a job of several workers, as rank 0 sees them: each row is updated by the worker that owns it.
+//
+// Every worker has whole factors, outputs, duals and vectors, of which some rows are up to date: in each matrix the
+// rows that the worker owns, and in a factor, where a pass needs it, the rows that its chunks have. Rank 0 gets all
+// rows of a matrix when somebody reads it here, and has the only ones after somebody has loaded it. Rows move when they
+// are needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/work/order_tree.hpp"
+#include "engine/work/row_moves.hpp"
+#include "engine/work/step_order.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class SharedFactors final : public Factors {
+ public:
+  // Of rank 0, whose backend has the factors that have been loaded so far. Arguments must outlive this.
+  SharedFactors(const OrderTree& tree, RowMoves& moves, Factors& own, const BackendConfig& config);
+
+  // Brings the rows of these factors that the workers' chunks have to them; or all rows here.
+  void bring_to_chunks(ModeSet modes) const;
+  void bring_here(ModeSet modes) const;
+  // A pass of all workers fills these outputs, or one of this worker, to any rows of them.
+  void begin_outputs(ModeSet outputs, bool continues, bool of_all);
+
+  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
+  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
+  std::uint64_t version(int mode) const override { return own_->version(mode); }
+  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void copy_vector(int from, int to) override;
+  void copy_to_vector(int mode, int vector) override;
+  void copy_from_vector(int mode, int vector) override;
+  std::vector<double> take_factor(int mode) override;
+
+  // The workers do already.
+  void own(std::vector<OwnedRows>) override {}
+  SolvedRows solve_rows(int mode, const RowProblem& problem) override;
+  void scale_rows(int mode, std::span<const double> divisors) override;
+  void restore_factor(int mode) override;
+  std::span<const double> gram(int mode) override;
+  std::vector<double> column_sums(int mode) override;
+  void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override;
+  void raise_to_zero(int mode) override;
+  std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override;
+  AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override;
+  void apr_free_zeros(int mode, const AprStep& step) override;
+  void apr_multiply(int mode, const AprStep& step) override;
+  void cg_begin(int mode, const CgStep& step) override;
+  void cg_step(int mode, const CgStep& step) override;
+  double cg_end(int mode) override;
+  void adam_step(int mode, const AdamStep& step) override;
+
+ private:
+  // Whose rows of a matrix are up to date.
+  struct Holders {
+    bool leader = true;     // all rows, here
+    bool owners = true;     // of each worker those that it owns
+    bool touchers = false;  // of a factor, of each worker those that its chunks have
+  };
+  struct State {
+    std::vector<Holders> factors;            // per mode, as are the others
+    std::vector<std::uint64_t> versions;     // of the factors here, when their holders were noted
+    std::vector<std::vector<double>> grams;  // empty: out of date
+    std::vector<Holders> outputs;
+    std::vector<Holders> duals;
+    std::vector<std::vector<Holders>> vectors;  // of each vector
+    // Outputs that are not added up yet, in which the others have a part, and those to which any rows here belong.
+    ModeSet partial = 0;
+    ModeSet of_others = 0;
+    ModeSet any_rows = 0;
+  };
+  int modes() const { return static_cast<int>(state_->factors.size()); }
+  Holders& holders(const MovedRows& what) const;
+  void set_factor(int mode, const Holders& holders) const;
+  void move(Move move, const MovedRows& what) const;
+  void to_leader(const MovedRows& what) const;
+  void to_owners(const MovedRows& what) const;
+  // Rows of the matrix have been loaded here, which had all of them.
+  void set_loaded(const MovedRows& what);
+  // Adds up the parts of an output.
+  void settle(int mode) const;
+  // Takes a step at all workers.
+  std::vector<double> take(StepOrder step, std::span<const double> first = {}, std::span<const double> second = {});
+  // One that changes the rows of a factor where they are owned.
+  std::vector<double> change(const StepOrder& step, std::span<const double> first = {},
+                             std::span<const double> second = {});
+  // What a step of CP-APR begins with.
+  StepOrder begin_apr(StepKind kind, int mode, const AprStep& step);
+  // One of conjugate gradients or Adam, which changes the first two vectors too.
+  std::vector<double> change_with_vectors(const StepOrder& step, std::span<const double> first = {});
+
+  const OrderTree* tree_;
+  RowMoves* moves_;
+  Factors* own_;
+  std::unique_ptr<State> state_;  // which reading changes too, by moving rows
+};
+
+}  // namespace blco

@@ -1,0 +1,59 @@
+// A step over rows as rank 0 orders it from all workers: each takes it over the rows that it owns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blco/row_constraint.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+enum class StepKind : std::uint8_t {
+  solve_rows,
+  scale_rows,
+  restore_factor,
+  gram,
+  column_sums,
+  scale_columns,
+  raise_to_zero,
+  extrapolate,
+  apr_measure,
+  apr_free_zeros,
+  apr_multiply,
+  cg_begin,
+  cg_step,
+  cg_end,
+  adam_step,
+  copy_vector,
+  copy_to_vector,
+  copy_from_vector,
+};
+
+// The arguments of a function of Steps or Rows, of which numbers by column follow: so many of the first kind, then the
+// others.
+struct StepOrder {
+  StepKind kind = StepKind::gram;
+  int mode = 0;
+  int vector = 0;
+  int to_vector = 0;
+  int columns = 0;  // of solve_rows
+  bool flag = false;
+  RowConstraint constraint = {};
+  std::array<double, 5> values = {};
+  std::uint64_t first_numbers = 0;
+};
+
+// How the answers of workers become one.
+enum class Combining : std::uint8_t { sums, largest };
+
+inline Combining combining_of(StepKind kind) {
+  return kind == StepKind::apr_measure ? Combining::largest : Combining::sums;
+}
+
+// Takes the step over this worker's rows, and returns its numbers.
+std::vector<double> take_step(Factors& factors, const StepOrder& order, std::span<const double> numbers);
+
+}  // namespace blco
