@@ -31,6 +31,7 @@ struct ModelHeader {
   std::uint64_t seed = 0;
   Precision precision = Precision::f64;
   double ridge = 0;                        // CpdOptions::ridge of the fit; -1: automatic
+  std::vector<std::string> options = {};   // of the method, those that are not the defaults: "inner=3"
   std::optional<double> found_ridge = {};  // what an automatic one of CompletionMethod came to; 0: none
   StopReason stop_reason = StopReason::sweeps;
   // The tensor that the model was fitted to; zero if unknown.

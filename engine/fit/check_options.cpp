@@ -1,6 +1,7 @@
 #include "engine/fit/check_options.hpp"
 
 #include <algorithm>
+#include <blco/option_table.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -62,9 +63,7 @@ void check_end(int max_sweeps, double tolerance, double time_limit_seconds) {
 
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   check_rank(options.rank);
-  check_end(max_sweeps_of(options), tolerance_of(options), options.time_limit_seconds);
-  if (options.ridge != automatic_ridge && !(options.ridge >= 0 && std::isfinite(options.ridge)))
-    refuse(option_name("ridge") + " must be at least 0");
+  check_ranges(options);
   if (options.start == Start::nvecs && !std::holds_alternative<AlsMethod>(options.method)) {
     refuse(option_name("start", "nvecs") +
            " goes with the method als only, which minimises squares over all cells, as these vectors do; leave it out");
@@ -75,7 +74,6 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
            "without modes that are nonnegative or on the simplex; leave it out");
   }
   check_method(tensor, options);
-  if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (options.initial != nullptr) check_initial_model(tensor, options);
 }
 

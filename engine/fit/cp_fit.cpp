@@ -1,6 +1,7 @@
 #include "engine/fit/cp_fit.hpp"
 
 #include <algorithm>
+#include <blco/option_table.hpp>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -141,6 +142,7 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
   model.method = fitted_by(reader.header(), "");
   CpdOptions options;
   options.method = method_of(model);
+  take_kept(model.options, file, options);
   options.rank = model.rank;
   options.seed = model.seed;
   options.ridge = model.ridge;
@@ -238,6 +240,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
   model_.precision = options_->compute.precision;
   model_.ridge = options_->ridge;
   describe_method(*options_, model_);
+  model_.options = kept_options(*options_);
   begin();
   if (!job.plan().keep_previous) meter_->defer_stops();
 }

@@ -26,6 +26,7 @@ constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 constexpr std::uint64_t max_state_numbers = std::uint64_t{1} << 20;
 constexpr double max_value_exponent = 1100;  // doubles have none beyond
 constexpr std::uint64_t max_state_matrices = 16;
+constexpr std::uint64_t max_options = 64;
 
 const char* format_of(ModelKind kind) { return kind == ModelKind::cp ? model_format : tucker_format; }
 
@@ -137,6 +138,7 @@ void write_header(const Hdf5Place& place, hid_t root, const ModelFile& model) {
   if (model.found_ridge) write_attribute(place, root, "found_ridge", *model.found_ridge);
   write_text(place, root, "method", model.method);
   write_text(place, root, "loss", to_string(model.loss));
+  if (!model.options.empty()) write_texts(place, root, "options", model.options);
   std::vector<std::string> constraints;
   for (const RowConstraint& constraint : without_empty(model.constraints)) constraints.push_back(to_string(constraint));
   if (!constraints.empty()) write_texts(place, root, "constraints", constraints);
@@ -252,6 +254,9 @@ void read_header(const Hdf5Place& place, hid_t root, ModelFile& model) {
   }
   if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
   read_word(place, root, "loss", "which is no loss", parse_loss, model.loss);
+  if (has_attribute(place, root, "options")) {
+    model.options = read_texts(place, root, "options", max_options, max_word_bytes);
+  }
   read_constraints(place, root, model);
   if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   if (has_attribute(place, root, "tensor_sum_of_squares")) {

@@ -271,7 +271,7 @@ std::vector<Misuse> Misuses::of_fits() {
       }),
       fit_with([](CpdOptions& options) { options.method = AprMethod{.kappa = not_a_number}; }),
       fit_with([](CpdOptions& options) { options.method = AprMethod{.floor = not_a_number}; }),
-      fit_with([](CpdOptions& options) { options.method = AprMethod{.inner_iterations = 0}; }),
+      fit_with([](CpdOptions& options) { options.method = AprMethod{.inner = 0}; }),
       fit_with([](CpdOptions& options) {
         options.method = GcpMethod{.loss = {.kind = LossKind::huber, .parameter = not_a_number}};
       }),

@@ -108,9 +108,9 @@ def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
 @pytest.mark.parametrize(("options", "message"), [
     ({"rank": 0}, "rank"),
     ({"rank": None}, "rank: give the number of components"),
-    ({"method": "svd"}, "method: 'svd' is none of als, apr, gcp, gcp-adam, complete"),
-    ({"inner": 3}, "inner does not go with method 'als'"),
-    ({"method": "apr", "loss": "gamma"}, "loss does not go with method 'apr'"),
+    ({"method": "svd"}, "`method`: 'svd' is none of als, apr, gcp, gcp-adam, complete"),
+    ({"inner": 3}, "`inner` belongs to `method='apr'`, not to als"),
+    ({"method": "apr", "loss": "gamma"}, "`loss` belongs to `method='gcp'` and `method='gcp-adam'`, not to apr"),
     ({"method": "gcp", "loss": "hinge"}, "loss: 'hinge' is none of gaussian"),
     ({"nonnegative": "day"}, "day"),
     ({"nonnegative": [0], "simplex": [0]}, "mode 0 has another constraint"),

@@ -38,11 +38,11 @@ std::vector<MethodCase> every_method() {
           {"nonnegative", AlsMethod{{nonnegative, nonnegative, nonnegative}}},
           {"box_and_simplex", AlsMethod{{box, {.set = RowSet::simplex}, {}}}},
           {"l1", AlsMethod{{sparse, sparse, sparse}}},
-          {"apr", AprMethod{.inner_iterations = 3}},
+          {"apr", AprMethod{.inner = 3}},
           {"gcp_gaussian", GcpMethod{.evaluations = 6}},
           {"gcp_poisson", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 6}},
           {"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}, .evaluations = 6}},
-          {"gcp_huber_by_adam", GcpAdamMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 200}},
+          {"gcp_huber_by_adam", GcpAdamMethod{.loss = {LossKind::huber, 0.5}, .samples = 200}},
           {"complete", CompletionMethod{}}};
 }
 

@@ -62,7 +62,7 @@ PUBLIC_OF_ROOM = {
     "engine/ingest/input": ["ingest_input.hpp"],
     "engine/work": ["compute.hpp", "peers.hpp", "plan.hpp"],
     "engine/model": ["export.hpp", "model.hpp", "model_match.hpp", "model_summary.hpp", "tucker_model.hpp"],
-    "engine/fit": ["cpd.hpp", "evaluate.hpp", "tucker.hpp"],
+    "engine/fit": ["cpd.hpp", "evaluate.hpp", "option_table.hpp", "tucker.hpp"],
     "engine/fit/methods": ["cpd_method.hpp", "cpd_options.hpp", "sweep.hpp"],
     "engine/predict": ["predict.hpp"],
     "engine/choice": ["core_consistency.hpp", "rank_choice.hpp", "starts.hpp", "tucker_ranks.hpp"],

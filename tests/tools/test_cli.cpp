@@ -202,7 +202,8 @@ TEST(CheckOutput, RefusesWhatCannotBecomeAFile) {
 
 TEST(NameFlags, PutsTheFlagInThePlaceOfAnOptionInBackticks) {
   const auto in_words = [](const std::string& message) {
-    static const std::set<std::string> flags{"--memory", "--chunk-nnz", "--modes", "--labels-from", "--index-base"};
+    static const std::set<std::string> flags{"--memory", "--chunk-nnz", "--modes", "--labels-from",  "--index-base",
+                                             "--every",  "--init",      "--hold",  "--device-memory"};
     return name_flags(message, [](const std::string& flag) { return flags.contains(flag); });
   };
 
@@ -212,6 +213,8 @@ TEST(NameFlags, PutsTheFlagInThePlaceOfAnOptionInBackticks) {
   EXPECT_EQ(in_words("use `device = cpu` or `chunk_nnz = 2`"), "use `device = cpu` or --chunk-nnz 2");
   EXPECT_EQ(in_words("a`b.tns: use `index_base = 0`"), "a`b.tns: use --index-base 0");
   EXPECT_EQ(in_words("see `IngestOptions.columns.labels_from`"), "see blco-ingest --labels-from");
+  EXPECT_EQ(in_words("`checkpoint_sweeps`, `initial`, `held` or `device_bytes`"),
+            "--every, --init, --hold or --device-memory");
   EXPECT_EQ(in_words("no option, `"), "no option, `");
   EXPECT_EQ(in_words(""), "");
 }

@@ -1,16 +1,15 @@
 // blco-cpd: fits a CP model to a tensor that may be larger than memory.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <blco/cpd.hpp>
 #include <blco/peers.hpp>
 #include <blco/starts.hpp>
-#include <limits>
 #include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "tools/programs/compute_options.hpp"
 #include "tools/programs/cpd_program.hpp"
+#include "tools/programs/option_flags.hpp"
 #include "tools/programs/processes.hpp"
 
 namespace {
@@ -28,67 +27,35 @@ void add_plans(cli::CommandLine& line, CpdArguments& arguments) {
   line.needs("--declare-gpu", "--dry-run");
 }
 
-void add_start(cli::CommandLine& line, CpdArguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
-  line.begin_group("How it starts");
-  line.add_whole("--seed", cpd.seed, 0, {"N", "Seed of the random initial factors"});
-  line.add_choice<Start>("--start", cpd.start,
-                         {{"auto", Start::automatic},
-                          {"uniform", Start::uniform},
-                          {"centered", Start::centered},
-                          {"normal", Start::normal},
-                          {"nvecs", Start::nvecs}},
-                         "Initial factors. uniform: random numbers in [0, 1). centered: random numbers in [-1/2, 1/2). "
-                         "normal: standard normal numbers. nvecs, for --method als: leading singular vectors, sampled "
-                         "from each mode's unfolding in a pass per mode. auto: uniform");
-  line.add_path(
-      "--init", arguments.initial,
-      {"MODEL",
-       "Start from the factors of this model, with its rank, instead of random ones. The tensor may have more indices "
-       "than the model, such as after blco-ingest --labels-from. The rows of new indices are random"});
+// What the job needs before the tensor is open goes into `cpd` at once.
+void take(CpdArguments& arguments, const Option<CpdOptions>& row, const OptionValue& value) {
+  if (row.kind == OptionKind::model || row.kind == OptionKind::tensor) {
+    (row.kind == OptionKind::model ? arguments.initial : arguments.validation) = std::get<std::string>(value);
+    return;
+  }
+  arguments.given.push_back({row.name, value});
+  if (row.set && row.methods.empty() && row.name != "method") row.set(arguments.cpd, value);
 }
 
-void add_end(cli::CommandLine& line, CpdArguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
-  line.begin_group("When it stops");
-  line.add("--sweeps",
-           [&](const std::string& word) {
-             cpd.max_sweeps = static_cast<int>(cli::parse_whole(word, 1, std::numeric_limits<int>::max()));
-           },
-           {"N", "Maximum number of sweeps, including those of a resumed model",
-            fmt::format("{}, complete: {}", max_sweeps_of({}), max_sweeps_of({.method = CompletionMethod()}))});
-  cli::add_tolerance(line, cpd);
-  line.add("--time-limit", cpd.time_limit_seconds, cli::parse_duration,
-           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
-}
-
-void add_checkpoints(cli::CommandLine& line, CpdArguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
-  line.begin_group("Checkpoints");
-  cli::add_checkpoint_options(line, cpd.checkpoint, cpd.checkpoint_sweeps);
-  line.add_path("--resume", cpd.resume,
-                {"FILE",
-                 "Continue the fit of this checkpoint or model, as if it had not stopped. Rank, seed, method, loss, "
-                 "constraints, ridge and precision are those of the file; give other options again. A model of -o of "
-                 "plain least squares continues up to rounding"});
+// `rank`, of which there may be several, is added before.
+void add_table(cli::CommandLine& line, CpdArguments& arguments) {
+  for (const Option<CpdOptions>& row : cpd_option_table()) {
+    if (row.name == "rank") continue;
+    cli::add_option(line, row, words_of_default(row), [&](const OptionValue& value) { take(arguments, row, value); });
+  }
+  line.needs("--every", "--checkpoint");
   line.excludes("--resume", {"--init", "--seed"});
 }
 
 void add_options(cli::CommandLine& line, CpdArguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor, {"", "A BLCO container from blco-ingest", cli::required});
   line.add_path("-o,--output", arguments.output,
                 {"MODEL",
                  "File for the model (HDF5), written only once the fit ends; required unless --dry-run or several "
                  "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
-  cpd.rank = 0;
+  arguments.cpd.rank = 0;
   cli::add_rank_options(line, arguments);
-  cli::add_method_options(line, arguments);
-  add_start(line, arguments);
-  add_end(line, arguments);
-  add_checkpoints(line, arguments);
-  line.begin_group("Where it computes");
-  cli::add_compute_options(line, cpd.compute);
+  add_table(line, arguments);
   add_plans(line, arguments);
 }
 
@@ -138,13 +105,16 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   CpdOptions& cpd = arguments.cpd;
   std::optional<CpdModel> initial;
   if (!arguments.initial.empty()) initial = load_model(arguments.initial);
-  cpd.initial = initial ? &*initial : nullptr;
+  if (initial) arguments.given.push_back({"initial", &std::as_const(*initial)});
   cpd.on_progress =
       reporter.progress(" with the model of the last sweep; interrupt again to stop at once without a model");
   const TensorFile tensor(arguments.tensor);
   std::optional<TensorFile> validation;
-  if (!arguments.validation.empty()) validation.emplace(arguments.validation);
-  cli::set_method(line, arguments, tensor.summary(), validation ? &*validation : nullptr);
+  if (!arguments.validation.empty()) {
+    const Tensor& held_out = validation.emplace(arguments.validation);
+    arguments.given.push_back({"validate", &held_out});
+  }
+  set_options(cpd, arguments.given, tensor.summary());
   const auto report_plan = [&](const CpdPlan& plan) {
     cli::report_plan(reporter, plan);
     cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);

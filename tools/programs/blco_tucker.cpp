@@ -8,9 +8,8 @@
 #include <optional>
 #include <sstream>
 
-#include "tools/programs/compute_options.hpp"
 #include "tools/programs/cpd_program.hpp"
-#include "tools/programs/mode_constraints.hpp"
+#include "tools/programs/option_flags.hpp"
 #include "tools/programs/processes.hpp"
 
 namespace {
@@ -21,7 +20,7 @@ struct Arguments {
   std::filesystem::path tensor;
   std::filesystem::path output;
   std::filesystem::path initial;
-  std::optional<std::string> held;  // modes
+  std::optional<ModeChoice> held;
   TuckerOptions tucker;
   double max_error = 0;  // 0: the ranks are given
   int starts = 1;
@@ -74,7 +73,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "Start from the matrices of this model, with its ranks. Modes of the tensor may have become longer: "
                  "rows that the model lacks start at random"});
   line.excludes("--init", {"--start"});
-  line.add("--hold", [&](const std::string& word) { arguments.held = word; },
+  line.add("--hold", [&](const std::string& word) { arguments.held = cli::parse_modes(word); },
            {"MODES",
             "With --init: leave the matrices of these modes as they are in that model; modes by name or number from 0, "
             "separated by commas. With all modes held, the core alone is found"});
@@ -84,7 +83,6 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
   line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
-  line.begin_group("Checkpoints");
   cli::add_checkpoint_options(line, tucker.checkpoint, tucker.checkpoint_sweeps);
   line.add_path("--resume", tucker.resume,
                 {"FILE",
@@ -92,7 +90,6 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "method; give other options again. A model of -o continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed", "--start"});
   line.excludes("--error", {"--checkpoint", "--resume", "--hold", "--starts"});
-  line.begin_group("Where it computes");
   cli::add_compute_options(line, tucker.compute);
   line.begin_group("Plans without a fit");
   line.add_flag("--dry-run", arguments.dry_run,
@@ -175,8 +172,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   if (tucker.ranks.empty() && !initial && tucker.resume.empty() && arguments.max_error == 0)
     cli::refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
-  if (arguments.held)
-    cli::constrain("--hold", *arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
+  if (arguments.held) constrain("hold", *arguments.held, tensor.summary(), {.set = RowSet::held}, tucker.constraints);
   const bool searches = arguments.max_error != 0;
   if (arguments.dry_run) {
     const TuckerPlan plan = searches ? plan_tucker_to_error(tensor, tucker, arguments.max_error)

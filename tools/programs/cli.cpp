@@ -238,7 +238,9 @@ void CommandLine::add(const std::string& name, std::function<void(const std::str
   const auto assign_one = [assign_all](const std::string& word) { assign_all({word}); };
   CLI::App& app = impl_->app;
   CLI::Option* const option =
-      takes == Takes::words || takes == Takes::a_word_each_time
+      takes == Takes::nothing ? app.add_flag_callback(
+                                    name, [assign_one] { assign_one({}); }, text.description)
+      : takes == Takes::words || takes == Takes::a_word_each_time
           ? app.add_option_function<std::vector<std::string>>(name, assign_all, text.description)
           : app.add_option_function<std::string>(name, assign_one, text.description);
   const bool is_required = text.fallback == required;

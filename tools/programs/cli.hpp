@@ -67,7 +67,7 @@ struct OptionText {
   std::string fallback = {};  // the default, in words; empty: none, or the number that the variable has
 };
 
-enum class Takes { one_word, one_word_or_none, words, a_word_each_time };
+enum class Takes { nothing, one_word, one_word_or_none, words, a_word_each_time };
 
 // The arguments of one command, parsed into variables that the caller keeps alive. It hides CLI11, which takes each
 // file that includes it ten seconds to compile.

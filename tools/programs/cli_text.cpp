@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <blco/ingest.hpp>
+#include <blco/option_table.hpp>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -35,28 +36,18 @@ std::optional<double> parse_with_unit(const std::string& text, std::span<const U
   return number * unit->second;
 }
 
-// Flags that are not the name of the option with hyphens.
+// Flags that are not the name of the option with hyphens, where the table of the options of a fit does not have them.
 using Flag = std::pair<std::string_view, std::string_view>;
 constexpr Flag other_flags[] = {
-    {"checkpoint_sweeps", "--every"},
-    {"device_bytes", "--device-memory"},
     {"formats", "--format"},
-    {"held", "--hold"},
-    {"host_bytes", "--memory"},
-    {"initial", "--init"},
-    {"inner_iterations", "--inner"},
     {"label_files", "--labels"},
     {"max_error", "--error"},
-    {"max_sweeps", "--sweeps"},
     {"memory_bytes", "--memory"},
     {"names", "--columns"},
     {"null_words", "--null"},
     {"planted_rank", "--rank"},
-    {"sampled_zeros", "--samples"},
     {"sorts_on_gpu", "--devices"},
     {"temporary_directory", "--tmp"},
-    {"time_limit_seconds", "--time-limit"},
-    {"validation", "--validate"},
     {"zstd_level", "--compression"},
 };
 
@@ -67,6 +58,9 @@ std::string flag_of(std::string_view option) {
   option.remove_prefix(option.rfind('.') + 1);  // "columns.modes" is --modes
   for (const auto& [name, flag] : other_flags) {
     if (name == option) return std::string(flag);
+  }
+  for (const Option<CpdOptions>& row : cpd_option_table()) {
+    if (row.name == option || row.field == option) option = row.flag.empty() ? row.name : row.flag;
   }
   std::string flag = "--";
   flag += option;

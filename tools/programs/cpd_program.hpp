@@ -1,8 +1,9 @@
-// The parts of blco-cpd: its arguments, the options of the methods, several starts or ranks, and what it prints;
-// blco-tucker prints starts and sweeps by these too.
+// The parts of blco-cpd: its arguments, several starts or ranks, and what it prints; blco-tucker prints starts
+// and sweeps by these too.
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <blco/option_table.hpp>
 #include <blco/starts.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -28,29 +29,9 @@ struct CpdArguments {
   bool keep_starts = false;
   bool dry_run = false;
   DeclaredGpu gpu;
-  OutputClaims claims;  // of all that the job writes
-
-  // Of the methods, as given; modes are found once the tensor is open.
-  std::string method = "als";
-  std::optional<std::string> held;         // modes
-  std::optional<std::string> nonnegative;  // modes; empty: all that are not held
-  std::optional<std::string> simplex;
-  std::optional<std::string> box;               // LO:HI, then :MODES if not all
-  std::vector<RowConstraint> constraints = {};  // where none of these is given
-  double l1 = 0;
-  AprMethod apr = {};
-  GcpMethod gcp = {};
-  GcpAdamMethod adam = {};
-  CompletionMethod completion = {};
+  OutputClaims claims;             // of all that the job writes
+  std::vector<GivenOption> given;  // options of the table; `initial` and `validate` once their files are open
 };
-
-void add_method_options(CommandLine& line, CpdArguments& arguments);
-void add_tolerance(CommandLine& line, CpdOptions& cpd);
-// Puts the method into arguments.cpd; with --resume, what is not given is that of the model. `validation` is the tensor
-// of --validate, or null. Throws Error{invalid_argument} for options of another method, and for modes that the tensor
-// does not have.
-void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
-                const Tensor* validation);
 
 // Adds --rank, of which cpd.rank becomes the first, --starts and --keep-starts.
 void add_rank_options(CommandLine& line, CpdArguments& arguments);

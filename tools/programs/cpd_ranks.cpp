@@ -223,6 +223,7 @@ void add_rank_options(CommandLine& line, CpdArguments& arguments) {
            [&](const std::string& word) {
              arguments.ranks = parse_ranks(word);
              arguments.cpd.rank = arguments.ranks.front();
+             arguments.given.push_back({"rank", static_cast<std::uint64_t>(arguments.cpd.rank)});
            },
            {"R[,R...]",
             "Number of components, 1 to 4096; required unless --init or --resume is given. Several are fitted one "

@@ -46,5 +46,6 @@ NB_MODULE(_blco, module) {
   python::bind_tensors(module);
   python::bind_models(module);
   python::bind_fits(module);
+  python::bind_options(module);
   python::bind_tucker(module);
 }

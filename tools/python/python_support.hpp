@@ -34,6 +34,7 @@ namespace nb = nanobind;
 void bind_tensors(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_fits(nb::module_& module);
+void bind_options(nb::module_& module);
 void bind_tucker(nb::module_& module);
 
 // Throws Error{invalid_argument}.

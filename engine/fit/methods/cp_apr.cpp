@@ -102,12 +102,8 @@ CpApr::CpApr(const FitContext& context)
 
 void CpApr::check(const TensorSummary&, const CpdOptions& options) {
   const auto& apr = std::get<AprMethod>(options.method);
-  const auto check_number = [](double number, const std::string& name) {
-    if (!(number >= 0) || !std::isfinite(number)) refuse(option_name(name) + " must be at least 0");
-  };
-  if (apr.inner_iterations < 1) refuse(option_name("inner_iterations") + " must be at least 1");
-  check_number(apr.kappa, "kappa");
-  check_number(apr.kappa_tolerance, "kappa_tolerance");
+  if (!(apr.kappa_tolerance >= 0) || !std::isfinite(apr.kappa_tolerance))
+    refuse(option_name("kappa_tolerance") + " must be at least 0");
   if (!(apr.floor > 0) || !std::isfinite(apr.floor)) refuse(option_name("floor") + " must be above 0");
   if (options.initial != nullptr) check_initial_signs(*options.initial, name_in_messages());
 }
@@ -207,7 +203,7 @@ AprStep CpApr::step() const {
 }
 
 void CpApr::update_mode(int mode, SweepReport& report) {
-  for (int inner = 0; inner < apr().inner_iterations; ++inner) {
+  for (int inner = 0; inner < apr().inner; ++inner) {
     run_pass(mode_bit(mode));
     if (mode == first_ && inner == 0) objective_before_ = objective(mode);
     if (!first_objective_) first_objective_ = objective_before_;
@@ -221,7 +217,7 @@ void CpApr::update_mode(int mode, SweepReport& report) {
     }
     factors().apr_multiply(mode, step());
     has_terms_of_model_ = false;
-    report.cut_short = inner + 1 < apr().inner_iterations && must_stop(mode);
+    report.cut_short = inner + 1 < apr().inner && must_stop(mode);
     if (report.cut_short) return;
   }
 }

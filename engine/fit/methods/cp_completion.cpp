@@ -248,7 +248,6 @@ std::optional<double> CpCompletion::found_ridge() const {
 
 void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& completion = std::get<CompletionMethod>(options.method);
-  if (completion.cg_steps < 1) refuse(option_name("cg_steps") + " must be at least 1");
   if (completion.validation != nullptr) check_shape(tensor, completion.validation->summary());
 }
 

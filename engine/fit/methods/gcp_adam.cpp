@@ -57,7 +57,7 @@ std::uint64_t chunks_of_step(std::uint64_t chunk_count) {
 }
 
 std::uint64_t samples_of_step(const TensorSummary& tensor, const CpdOptions& options) {
-  const std::uint64_t chosen = method_of(options).sampled_zeros;
+  const std::uint64_t chosen = method_of(options).samples;
   if (chosen != 0) return chosen;
   const std::uint64_t nonzeros = std::min(tensor.nnz, chunks_of_step(tensor.chunk_count) * tensor.chunk_nnz);
   return std::min(nonzeros, max_default_samples);
@@ -137,13 +137,11 @@ GcpAdam::GcpAdam(const FitContext& context)
 
 void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
   check_loss(options);
-  const GcpAdamMethod& method = method_of(options);
-  if (sums_over_zeros(method.loss)) {
-    refuse(name_in_messages(method.loss) + " has an exact sum over all cells, which " + option_name("method", "gcp") +
+  const Loss& loss = method_of(options).loss;
+  if (sums_over_zeros(loss)) {
+    refuse(name_in_messages(loss) + " has an exact sum over all cells, which " + option_name("method", "gcp") +
            " takes; use that, or choose another " + option_name("loss"));
   }
-  const double rate = method.learning_rate;
-  if (!(rate > 0) || !std::isfinite(rate)) refuse(option_name("learning_rate") + " must be greater than 0");
 }
 
 MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& options) {

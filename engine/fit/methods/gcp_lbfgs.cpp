@@ -7,8 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "blco/option_name.hpp"
-#include "blco/refuse.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
@@ -102,10 +100,7 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
   zeros_->take_all();
 }
 
-void GcpLbfgs::check(const TensorSummary&, const CpdOptions& options) {
-  check_loss(options);
-  if (evaluations_of(options) < 2) refuse(option_name("evaluations") + " must be at least 2");
-}
+void GcpLbfgs::check(const TensorSummary&, const CpdOptions& options) { check_loss(options); }
 
 MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs;

@@ -39,8 +39,9 @@ namespace blco {
 // model), cancelled (before the first sweep was finished), cuda and not_built (a GPU of Compute::devices).
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 
-// What the file of a model, such as one to resume, says of the options of its fit: method with loss and constraints,
-// rank, seed, ridge and precision; the others have their defaults. Throws Error as load_model does.
+// What the file of a model, such as one to resume, says of the options of its fit: method with its own
+// options, loss and constraints, rank, seed, ridge and precision; the others have their defaults. Throws Error as
+// load_model does.
 CpdOptions options_of_model(const std::filesystem::path& file);
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that

@@ -36,7 +36,7 @@ struct AlsMethod {
 // Kolda, On Tensors, Sparsity, and Nonnegative Factorizations, SIAM J. Matrix Anal. Appl. 2012, algorithm 3). Absent
 // cells are zeros. Negative values, and negative entries of an initial model, are refused. The values are read once
 // before the fit, unless all are 1.
-// A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to inner_iterations times: one pass
+// A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to `inner` times: one pass
 // gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, where Pi is the Khatri-Rao product of the other factors, whose columns
 // have the sum 1; the KKT violation is the largest |min(b, 1 - phi)| of its numbers; unless
 // it is below CpdOptions::tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no
@@ -48,7 +48,7 @@ struct AlsMethod {
 // resumed, that sweep counts, so that the numbers differ from those of a fit that never stopped. It needs no memory
 // beyond factors and output.
 struct AprMethod {
-  int inner_iterations = 10;       // of a mode, at most
+  int inner = 10;                  // of a mode, at most
   double kappa = 0.01;             // added to inadmissible zeros: those that the KKT conditions ask to grow
   double kappa_tolerance = 1e-10;  // entries below this count as zeros for that
   double floor = 1e-10;            // smallest m in x / m; at most a millionth of the mean rate
@@ -102,7 +102,7 @@ struct GcpAdamMethod {
   // The step of a number at the start, as a share of its column's root mean square; where the model is a logarithm, at
   // most what changes it by that. The first 100 steps are smaller.
   double learning_rate = 0.05;
-  std::uint64_t sampled_zeros = 0;              // of a step; 0: as many as it has nonzeros, up to 2^16
+  std::uint64_t samples = 0;                    // zeros of a step; 0: as many as it has nonzeros, up to 2^16
   std::vector<RowConstraint> constraints = {};  // as in GcpMethod
 };
 

@@ -4,6 +4,7 @@
 
 #include <blco/cpd.hpp>
 #include <blco/ingest.hpp>
+#include <blco/option_table.hpp>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -414,6 +415,22 @@ TEST_F(Checkpoint, SaysWithWhichOptionsItWasFitted) {
   EXPECT_EQ(found.ridge, 0.125);
   EXPECT_EQ(found.compute.precision, Precision::mixed);
   EXPECT_TRUE(found.resume.empty());
+}
+
+TEST_F(Checkpoint, GivesTheOptionsThatAreNotGiven) {
+  CpdOptions first = options(2);
+  first.method = AprMethod{.inner = 3, .kappa = 0.25};
+  first.checkpoint = file();
+  fit_cpd(tensor_, first);
+  CpdOptions second;
+
+  set_options(second, {{"kappa", 0.5}, {"resume", file().string()}, {"threads", std::uint64_t{1}}}, tensor_.summary());
+
+  EXPECT_EQ(second.resume, file());
+  EXPECT_EQ(second.rank, 6);
+  EXPECT_EQ(second.seed, 11U);
+  EXPECT_EQ(std::get<AprMethod>(second.method).inner, 3);
+  EXPECT_EQ(std::get<AprMethod>(second.method).kappa, 0.5);
 }
 
 TEST_F(Checkpoint, IsRefusedBeforeTheFitWhereItsPlaceTakesNoFile) {

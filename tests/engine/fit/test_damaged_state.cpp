@@ -56,10 +56,10 @@ std::vector<StatefulMethod> stateful_methods() {
   const RowConstraint simplex{.set = RowSet::simplex};
   return {{"admm", AlsMethod{{{}, simplex, {}}}, 1, {"dual"}},
           {"momentum", AlsMethod{}, 5, {"previous factors"}, {2, 3, 4}},
-          {"apr", AprMethod{.inner_iterations = 2}, 2, {}},
+          {"apr", AprMethod{.inner = 2}, 2, {}},
           {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 3}, 2, {}},
           {"adam",
-           GcpAdamMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 50},
+           GcpAdamMethod{.loss = {LossKind::huber, 0.5}, .samples = 50},
            7,
            {"first moments", "second moments"},
            {4, 6}},

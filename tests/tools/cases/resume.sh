@@ -12,10 +12,14 @@ goes_on --ridge 0.1 --precision f32
 goes_on --nonnegative 0,2 --l1 0.25 --precision mixed
 goes_on --box 0.125:2:1 --simplex 0
 goes_on --method apr
+goes_on --method apr --inner 3 --kappa 0.5
 goes_on --method gcp --loss poisson
+goes_on --method gcp --loss poisson --evaluations 7
 goes_on --method gcp --loss huber:0.75
 goes_on --method gcp-adam --loss huber:0.75
+goes_on --method gcp-adam --loss huber:0.75 --samples 40 --learning-rate 0.2
 goes_on --method complete --ridge 0.3
+goes_on --method complete --ridge 0.3 --cg-steps 3
 
 # What the file does not hold is asked for.
 fit --rank 3 --method complete --sweeps 3 --validate held-out.blco -o whole.h5 --checkpoint half.ckpt

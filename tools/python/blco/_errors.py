@@ -5,6 +5,8 @@ import re
 from types import ModuleType
 from typing import Any
 
+from . import _blco
+
 
 class Error(Exception):
     """Whatever the library refuses or fails at. `model` is the last one of a fit that was stopped, if there is one."""
@@ -51,22 +53,14 @@ KINDS = {
 }
 
 # What the library calls its options, where a keyword of this module has another name.
-KEYWORDS = {
-    "checkpoint_sweeps": "every",
-    "device_bytes": "device_memory",
-    "held": "hold",
-    "host_bytes": "memory",
-    "inner_iterations": "inner",
+KEYWORDS = {option["field"]: option["name"] for option in _blco.options()} | {
     "label_files": "labels",
     "max_error": "error",
     "memory_bytes": "memory",
     "names": "columns",
     "null_words": "null",
-    "sampled_zeros": "samples",
     "sorts_on_gpu": "devices",
     "temporary_directory": "tmp",
-    "time_limit_seconds": "time_limit",
-    "validation": "validate",
 }
 
 

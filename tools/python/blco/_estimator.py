@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blco
 from ._arrays import cells_of_dense
 from ._errors import InvalidArgument
-from ._fit import Loss, Method, Modes, Precision, fit_cpd
+from ._fit import FitOptions, Method, fit_cpd, with_options
 from ._guest import Guest, NotFitted, validate_data
 from ._model import Model
-from ._progress import Progress
 from ._tensor import Tensor, tensor
-from ._words import Path, Size
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Of the parameters: what is not an option of fit_cpd, and what is for the fit alone and not for new rows.
 _OWN = {"rank", "mode"}
@@ -37,50 +36,18 @@ class CPD(Guest):
     After `fit` there are `model_`, `components_`, `n_iter_` and `n_features_in_`, the number of cells of a sample.
     """
 
+    mode: int | str
+    method: Method | None
+    rank: int
     model_: Model
     n_features_in_: int
 
+    @with_options("hold", "initial", "resume", "comm")
     def __init__(
-        self,
-        rank: int = 16,
-        *,
-        mode: int | str = 0,
-        method: Method | None = None,
-        max_sweeps: int | None = None,
-        tolerance: float | None = None,
-        nonnegative: Modes | None = None,
-        simplex: Modes | None = None,
-        box: tuple | None = None,
-        l1: float | None = None,
-        ridge: float | None = None,
-        momentum: bool | None = None,
-        inner: int | None = None,
-        kappa: float | None = None,
-        loss: Loss | None = None,
-        evaluations: int | None = None,
-        learning_rate: float | None = None,
-        samples: int | None = None,
-        cg_steps: int | None = None,
-        validate: Tensor | None = None,
-        starts: int = 1,
-        seed: int | None = None,
-        start: Literal["auto", "uniform", "centered", "normal", "nvecs"] | None = None,
-        checkpoint: Path | None = None,
-        every: int | None = None,
-        time_limit: float | None = None,
-        memory: Size | None = None,
-        device_memory: Size | None = None,
-        threads: int | None = None,
-        devices: str | Sequence[str] | None = None,
-        precision: Precision | None = None,
-        deterministic: bool | None = None,
-        trace: Path | None = None,
-        progress: Progress = False,
-        callback: Callable[[_blco.Sweep], bool | None] | None = None,
+        self, rank: int = 16, *, mode: int | str = 0, method: Method | None = None, **options: Unpack[FitOptions]
     ):
-        for name, value in locals().copy().items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
+        for name, value in {"rank": rank, "mode": mode, "method": method, **options}.items():
+            setattr(self, name, value)
 
     def fit(self, X: Any, y: None = None) -> CPD:
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}

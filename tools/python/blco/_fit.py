@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from types import SimpleNamespace
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 
 from . import _blco
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, with_keywords
 from ._model import FittedModel, Model, TuckerModel, matrices_of, number_of_mode
 from ._peers import peers_of
 from ._progress import Progress, callback_of
 from ._tensor import Tensor, handle_of
 from ._words import Path, Size, refuse_inputs, size_in_bytes, whole
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 _Kind = TypeVar("_Kind", Model, TuckerModel)
 Modes = bool | str | int | Sequence[str | int]
 Method = Literal["als", "apr", "gcp", "gcp-adam", "complete"]
@@ -78,52 +85,85 @@ def _with_starts(kind: type[_Kind], model: Any, agreement: dict[str, Any] | None
     return found
 
 
+class FitOptions(TypedDict, total=False):
+    """The keywords of `fit_cpd`, whose docstring explains them. Most are rows of the library's table of options."""
+
+    max_sweeps: int | None
+    tolerance: float | None
+    nonnegative: Modes | None
+    simplex: Modes | None
+    box: tuple | None
+    hold: Modes | None
+    l1: float | None
+    ridge: float | None
+    momentum: bool | None
+    inner: int | None
+    kappa: float | None
+    loss: Loss | None
+    evaluations: int | None
+    learning_rate: float | None
+    samples: int | None
+    cg_steps: int | None
+    validate: Tensor | None
+    starts: int
+    seed: int | None
+    start: Literal["auto", "uniform", "centered", "normal", "nvecs"] | None
+    initial: Model | Sequence[Any] | Mapping[str, Any] | None
+    resume: Path | None
+    checkpoint: Path | None
+    every: int | None
+    time_limit: float | None
+    memory: Size | None
+    device_memory: Size | None
+    threads: int | None
+    devices: str | Sequence[str] | None
+    precision: Precision | None
+    deterministic: bool | None
+    trace: Path | None
+    progress: Progress
+    callback: Callable[[_blco.Sweep], bool | None] | None
+    comm: Any
+
+
+_USUAL = dict.fromkeys(FitOptions.__annotations__) | {"starts": 1, "progress": False}
+
+
+def with_options(*left_out: str) -> Callable[[_Call], _Call]:
+    """Of a function that takes FitOptions, but those that are left out: its signature names them all, and the function
+    gets them all.
+    """
+
+    def decorate(call: Any) -> Any:
+        own = inspect.signature(call)
+        named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_USUAL[name],
+                              annotation=getattr(type_, "__forward_arg__", type_))
+            for name, type_ in FitOptions.__annotations__.items() if name not in left_out
+        ]
+        signature = own.replace(parameters=[*named, *options])
+
+        @functools.wraps(call)
+        def complete(*arguments: Any, **words: Any) -> Any:
+            given = signature.bind(*arguments, **words)
+            given.apply_defaults()
+            return call(*given.args, **given.kwargs)
+
+        complete.__signature__ = signature  # type: ignore[attr-defined]
+        return complete
+
+    return decorate
+
+
+@with_options()
 def fit_cpd(
-    tensor: Tensor,
-    rank: int | None = None,
-    method: Method | None = None,
-    *,
-    max_sweeps: int | None = None,
-    tolerance: float | None = None,
-    nonnegative: Modes | None = None,
-    simplex: Modes | None = None,
-    box: tuple | None = None,
-    hold: Modes | None = None,
-    l1: float | None = None,
-    ridge: float | None = None,
-    momentum: bool | None = None,
-    inner: int | None = None,
-    kappa: float | None = None,
-    loss: Loss | None = None,
-    evaluations: int | None = None,
-    learning_rate: float | None = None,
-    samples: int | None = None,
-    cg_steps: int | None = None,
-    validate: Tensor | None = None,
-    starts: int = 1,
-    seed: int | None = None,
-    start: Literal["auto", "uniform", "centered", "normal", "nvecs"] | None = None,
-    initial: Model | Sequence[Any] | Mapping[str, Any] | None = None,
-    resume: Path | None = None,
-    checkpoint: Path | None = None,
-    every: int | None = None,
-    time_limit: float | None = None,
-    memory: Size | None = None,
-    device_memory: Size | None = None,
-    threads: int | None = None,
-    devices: str | Sequence[str] | None = None,
-    precision: Precision | None = None,
-    deterministic: bool | None = None,
-    trace: Path | None = None,
-    progress: Progress = False,
-    callback: Callable[[_blco.Sweep], bool | None] | None = None,
-    comm: Any = None,
+    tensor: Tensor, rank: int | None = None, method: Method | None = None, **options: Unpack[FitOptions]
 ) -> Model:
     """Fits a CP model of `rank` components.
 
     `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`, over all
     cells), gcp-adam (the same over sampled cells; also in place of gcp where cells are too many) or complete (least
-    squares over the entries alone). Other options are those of blco-cpd; None is the default. `nonnegative`,
+    squares over the entries alone). Other options are those of blco-cpd, below; None is the default. `nonnegative`,
     `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high,
     modes). `loss` may be ("huber", D) or ("beta", B). `initial` is a model, one of pyttb or tensorly, factors, or a
     mapping of the names of modes to factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
@@ -142,11 +182,10 @@ def fit_cpd(
     turn; an object may say by `gpu_sharers` how many see the GPUs that this one sees, and by `gpu_rank` which of them
     it is.
     """
-    words = dict(locals())
-    for name in ("tensor", "starts", "progress", "callback", "comm"):
-        del words[name]
-    for written in (checkpoint, trace):
-        refuse_inputs(written, getattr(tensor, "path", None), getattr(validate, "path", None))
+    words: dict[str, Any] = {"rank": rank, "method": method, **options}
+    starts, progress, callback, comm = (words.pop(name) for name in ("starts", "progress", "callback", "comm"))
+    for written in (words["checkpoint"], words["trace"]):
+        refuse_inputs(written, getattr(tensor, "path", None), getattr(words["validate"], "path", None))
     with callback_of(progress) as shown:
         model, agreement, raised = _blco.fit(
             handle_of(tensor), _words(words, tensor), whole("starts", starts, 1), shown, callback, peers_of(comm))
@@ -161,12 +200,26 @@ def fit_cpd(
     return model
 
 
+def _explained(option: Mapping[str, Any]) -> str:
+    """A paragraph of a docstring, of a row of the library's table."""
+    methods = f" ({', '.join(option['methods'])})" if option["methods"] else ""
+    usual = f" Default: {option['default']}." if option["default"] else ""
+    text = with_keywords(f"`{option['name']}`{methods}: {option['help']}.{usual}")
+    return fill(text, 120, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
+
+
+if fit_cpd.__doc__ is not None:  # as python -OO leaves it
+    fit_cpd.__doc__ += "\n" + "\n".join(map(_explained, _blco.options())) + "\n    "
+
+
+@with_options("progress", "callback", "comm")
 def plan(
-    tensor: Tensor, rank: int | None = None, method: Method | None = None, *, starts: int = 1, **options: Any
+    tensor: Tensor, rank: int | None = None, method: Method | None = None, **options: Unpack[FitOptions]
 ) -> SimpleNamespace:
     """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
-    words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
-    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words, tensor), whole("starts", starts, 1)))
+    words: dict[str, Any] = {"rank": rank, "method": method, **options}
+    starts = whole("starts", words.pop("starts"), 1)
+    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words, tensor), starts))
 
 
 def fit_tucker(
@@ -261,25 +314,22 @@ class Ranks:
         return "\n".join(lines) + f"\nchoice: {self.choice}"
 
 
+@with_options()
 def fit_ranks(
-    tensor: Tensor, ranks: Iterable[int], method: Method | None = None, *, starts: int = 1, **options: Any
+    tensor: Tensor, ranks: Iterable[int], method: Method | None = None, **options: Unpack[FitOptions]
 ) -> Ranks:
     """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them. `time_limit` is of
     all together. A stop, an exception or the time limit ends all ranks: those that have a model are returned, or the
     last of them is the exception's `.model`.
     """
-    unknown = [name for name in options if name not in fit_cpd.__kwdefaults__]
-    if unknown:
-        raise TypeError(f"fit_ranks() got an unexpected keyword argument '{unknown[0]}'")
-    if options.get("comm") is not None:
+    if options["comm"] is not None:
         raise InvalidArgument("`comm` goes with fit_cpd, whose processes but the first have no model to weigh")
     numbers = [whole("ranks", rank, 1) for rank in ranks]
-    words = fit_cpd.__kwdefaults__ | options | {"rank": max(numbers, default=1), "method": method}
-    for name in ("starts", "progress", "callback", "comm"):
-        del words[name]
-    with callback_of(options.get("progress", False)) as shown:
+    words: dict[str, Any] = {"rank": max(numbers, default=1), "method": method, **options}
+    starts, progress, callback, _ = (words.pop(name) for name in ("starts", "progress", "callback", "comm"))
+    with callback_of(progress) as shown:
         found, choice, raised = _blco.fit_ranks(handle_of(tensor), _words(words, tensor), numbers,
-                                                whole("starts", starts, 1), shown, options.get("callback"))
+                                                whole("starts", starts, 1), shown, callback)
     rows = [
         RankedModel(model.rank, _with_starts(Model, model, agreement), core, agreement and agreement["mean_match"])
         for model, agreement, core in found

@@ -80,7 +80,7 @@ class DenseApr {
   double update(std::size_t n) {
     std::vector<double>& factor = model_.factors[n];
     double first_violation = 0;
-    for (int inner = 0; inner < options_.inner_iterations; ++inner) {
+    for (int inner = 0; inner < options_.inner; ++inner) {
       std::vector<double> ratios = phi(n);
       double violation = 0;
       bool is_changed = false;
@@ -371,8 +371,8 @@ TEST_F(AprBudgets, RefusesWhatDoesNotGoTogether) {
             "least 0; start from a nonnegative model, or leave out `initial`");
   EXPECT_EQ(complaint_of(ridge, tensor_),
             "`ridge` belongs to the methods als and complete; leave it out, or use another method");
-  EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.inner_iterations = 0}), tensor_),
-            "`inner_iterations` must be at least 1");
+  EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.inner = 0}), tensor_),
+            "`inner` must be at least 1");
   EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.kappa = -1}), tensor_), "`kappa` must be at least 0");
   EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.floor = 0}), tensor_), "`floor` must be above 0");
 }

@@ -305,7 +305,7 @@ TEST_F(GcpAdam, RefusesValuesAndRatesThatDoNotSuit) {
     }
     return {};
   };
-  EXPECT_EQ(refusal(ingest(entries)), "`learning_rate` must be greater than 0");
+  EXPECT_EQ(refusal(ingest(entries)), "`learning_rate` must be above 0");
   wanted = options(odds_, 1);
   entries.values[3] = 2;
 

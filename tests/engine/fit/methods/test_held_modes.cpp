@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"als_l1", AlsMethod{}, {.l1 = 0.1}}, Case{"apr", AprMethod{}}, Case{"gcp_gaussian", GcpMethod{}},
         Case{"gcp_poisson", GcpMethod{.loss = {LossKind::poisson}}},
         Case{"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}}, {.set = RowSet::nonnegative}},
-        Case{"gcp_odds_by_adam", GcpAdamMethod{.loss = {LossKind::bernoulli_odds}, .sampled_zeros = 100}, {}, true},
+        Case{"gcp_odds_by_adam", GcpAdamMethod{.loss = {LossKind::bernoulli_odds}, .samples = 100}, {}, true},
         Case{"complete", CompletionMethod{}}),
     [](const auto& which) { return which.param.name; });
 
