@@ -3,6 +3,7 @@
 #include <blco/rank_choice.hpp>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <string>
@@ -12,11 +13,12 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/choice/run_starts.hpp"
 
 namespace blco {
 namespace {
 
-void check_several(const CpdOptions& options) {
+void check_several(const CpdOptions& options, const RankSearch& search) {
   const auto refuse_if = [](bool is_given, const char* option) {
     if (is_given) refuse(option_name(option) + " is about one fit, but there are several ranks; give one rank");
   };
@@ -24,12 +26,13 @@ void check_several(const CpdOptions& options) {
   refuse_if(!options.resume.empty(), "resume");
   refuse_if(!options.checkpoint.empty(), "checkpoint");
   refuse_if(!options.compute.trace.empty(), "trace");
+  refuse_if(!options.output.empty() && !search.output, "output");
 }
 
 class RankFits {
  public:
-  RankFits(const Tensor& tensor, const CpdOptions& options, const RankSearch& search)
-      : tensor_(&tensor), given_(&options), search_(&search), options_(options) {
+  RankFits(const Tensor& tensor, const CpdOptions& options, const RankSearch& search, OutputFiles& files)
+      : tensor_(&tensor), given_(&options), search_(&search), files_(&files), options_(options) {
     options_.on_plan = {};
     options_.on_sweep = [this](const SweepReport& report) {
       return goes_on(!given_->on_sweep || given_->on_sweep(report));
@@ -58,7 +61,6 @@ class RankFits {
     RankReport report;
     if (!fit(rank, report.starts)) return false;
     const CpdModel& model = report.starts.best;
-    if (search_->on_model) search_->on_model(model);
     if (search_->measures_core) measure_core(model, report);
     if (report.core_consistency) {
       weighed_.push_back({rank, has_fit(options_.method) ? model.fit() : model.explained.value_or(0),
@@ -105,7 +107,7 @@ class RankFits {
       if (report.start < search_->starts && !is_stopped_ && seconds_left() > 0) begin(rank, report.start + 1);
     };
     try {
-      starts = fit_starts(*tensor_, options_of(rank), search_->starts, on_start);
+      starts = run_starts(*tensor_, options_of(rank), search_->starts, on_start, *files_);
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || is_first_) throw;
@@ -134,6 +136,7 @@ class RankFits {
   const Tensor* tensor_;
   const CpdOptions* given_;
   const RankSearch* search_;
+  OutputFiles* files_;
   CpdOptions options_;  // that notice a stop
   std::vector<RankedFit> weighed_;
   bool is_first_ = true;
@@ -167,8 +170,11 @@ std::optional<int> choose_rank(std::span<const RankedFit> fits) {
 
 std::optional<int> fit_ranks(const Tensor& tensor, const CpdOptions& options, std::span<const int> ranks,
                              const RankSearch& search) {
-  if (ranks.size() > 1) check_several(options);
-  RankFits fits(tensor, options, search);
+  if (ranks.size() > 1) check_several(options, search);
+  std::vector<std::filesystem::path> outputs = {options.checkpoint};
+  for (const int rank : ranks) outputs.push_back(search.output ? search.output(rank) : options.output);
+  OutputFiles files(outputs);
+  RankFits fits(tensor, options, search, files);
   fits.plan(ranks);
   for (const int rank : ranks) {
     if (!fits.run(rank)) break;

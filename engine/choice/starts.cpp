@@ -11,6 +11,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "engine/choice/run_starts.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/tucker_job.hpp"
 
@@ -50,21 +51,25 @@ std::uint64_t numbers_of_model(const TensorSummary& tensor, const TuckerOptions&
 }
 
 template <class Options>
-std::uint64_t bytes_of_models(const TensorSummary& tensor, const Options& options, int models) {
-  if (models == 0) return 0;
+Account memory_of_models(const TensorSummary& tensor, const Options& options, int models) {
+  Account memory;
+  if (models == 0) return memory;
   // They share their labels.
-  return std::reduce(tensor.label_bytes.begin(), tensor.label_bytes.end()) +
-         numbers_of_model(tensor, options) * sizeof(double) * static_cast<std::uint64_t>(models);
+  memory.take("labels", std::reduce(tensor.label_bytes.begin(), tensor.label_bytes.end()));
+  memory.take_by_rank("models of other starts",
+                      numbers_of_model(tensor, options) * sizeof(double) * static_cast<std::uint64_t>(models));
+  return memory;
 }
 
-// How many models beside that of a fit the budget has room for, and the plan that plan_beside(bytes) makes for a fit
+// How many models beside that of a fit the budget has room for, and the plan that plan_beside(memory) makes for a fit
 // beside so many; it gives none where more than one would cost too much.
 template <class Options, class PlanBeside>
 auto find_room(const TensorSummary& tensor, const Options& options, int starts, const PlanBeside& plan_beside) {
   constexpr int most_models = 32;
   for (int models = std::min(starts - 1, most_models);; models /= 2) {
     try {
-      if (auto plan = plan_beside(bytes_of_models(tensor, options, models))) return std::pair(models, *std::move(plan));
+      if (auto plan = plan_beside(memory_of_models(tensor, options, models)))
+        return std::pair(models, *std::move(plan));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory || models <= 1) throw;
     }
@@ -73,21 +78,21 @@ auto find_room(const TensorSummary& tensor, const Options& options, int starts, 
 
 std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const CpdOptions& options, int starts,
                                     const DeclaredGpu* declared) {
-  auto [models, plan] = find_room(tensor.summary(), options, starts, [&](std::uint64_t bytes) {
-    return std::optional(plan_fit(tensor, options, declared, bytes));
+  auto [models, plan] = find_room(tensor.summary(), options, starts, [&](const Account& held) {
+    return std::optional(plan_fit(tensor, options, declared, held));
   });
-  plan.minimum_bytes -= bytes_of_models(tensor.summary(), options, models) -
-                        bytes_of_models(tensor.summary(), options, std::min(models, 1));
+  plan.minimum_bytes -= memory_of_models(tensor.summary(), options, models).bytes() -
+                        memory_of_models(tensor.summary(), options, std::min(models, 1)).bytes();
   return {models, plan};
 }
 
 // Sets an automatic method, and holds no more models than leave the passes as they are beside one.
 std::pair<int, TuckerPlan> plan_models(const Tensor& tensor, TuckerOptions& options, int starts) {
   if (starts == 1) return {0, plan_tucker(tensor, options)};
-  const TuckerPlan least = plan_run(tensor, options, bytes_of_models(tensor.summary(), options, 1));
+  const TuckerPlan least = plan_run(tensor, options, memory_of_models(tensor.summary(), options, 1));
   options.method = least.method;
-  auto [models, plan] = find_room(tensor.summary(), options, starts, [&](std::uint64_t bytes) {
-    const TuckerPlan beside = plan_run(tensor, options, bytes);
+  auto [models, plan] = find_room(tensor.summary(), options, starts, [&](const Account& held) {
+    const TuckerPlan beside = plan_run(tensor, options, held);
     return beside.passes_per_sweep > least.passes_per_sweep ? std::nullopt : std::optional(beside);
   });
   plan.plan.minimum_bytes = least.plan.minimum_bytes;
@@ -95,12 +100,12 @@ std::pair<int, TuckerPlan> plan_models(const Tensor& tensor, TuckerOptions& opti
   return {models, plan};
 }
 
-CpdModel run_beside(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes) {
-  return run_fit(tensor, options, held_bytes);
+CpdModel run_beside(const Tensor& tensor, const CpdOptions& options, const Account& held, OutputFiles& files) {
+  return run_fit(tensor, options, held, files);
 }
 
-TuckerModel run_beside(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes) {
-  return run_tucker(tensor, options, held_bytes);
+TuckerModel run_beside(const Tensor& tensor, const TuckerOptions& options, const Account& held, OutputFiles& files) {
+  return run_tucker(tensor, options, held, files);
 }
 
 void compare(const CpdModel& best, const CpdModel& model, StartReport& report) {
@@ -142,11 +147,12 @@ template <class Options, class Model>
 class Starts {
  public:
   // `models`: beside that of a fit.
-  Starts(const Tensor& tensor, const Options& options, int models)
+  Starts(const Tensor& tensor, const Options& options, int models, OutputFiles& files)
       : tensor_(&tensor),
         options_(&options),
+        files_(&files),
         most_models_(static_cast<std::size_t>(models)),
-        held_bytes_(bytes_of_models(tensor.summary(), options, models)) {}
+        held_memory_(memory_of_models(tensor.summary(), options, models)) {}
 
   // Returns null if it was stopped before its first sweep was finished; throws then if there is no model yet.
   const StartReport* run(int start, const OnStart<Model>& on_start) {
@@ -215,6 +221,7 @@ class Starts {
     }
     if (!reports_.empty()) options.on_plan = {};
     options.on_sweep = [&](const SweepReport& sweep) {
+      report.held_out = sweep.held_out;
       if (sweep.validation_error) {
         report.validation_error =
             std::min(report.validation_error.value_or(*sweep.validation_error), *sweep.validation_error);
@@ -222,7 +229,7 @@ class Starts {
       return !options_->on_sweep || options_->on_sweep(sweep);
     };
     try {
-      return run_beside(*tensor_, options, held_bytes_);
+      return run_beside(*tensor_, options, held_memory_, *files_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || reports_.empty()) throw;
       return std::nullopt;
@@ -254,8 +261,9 @@ class Starts {
 
   const Tensor* tensor_;
   const Options* options_;
+  OutputFiles* files_;
   std::size_t most_models_;
-  std::uint64_t held_bytes_;
+  Account held_memory_;
   Clock::time_point begin_ = Clock::now();
   std::vector<Held> held_;
   std::vector<Labels> labels_;
@@ -264,15 +272,17 @@ class Starts {
 };
 
 template <class Model, class Options>
-StartsOf<Model> run_starts(const Tensor& tensor, const Options& options, int starts, int models,
-                           const OnStart<Model>& on_start) {
-  Starts<Options, Model> runs(tensor, options, models);
+StartsOf<Model> run_all(const Tensor& tensor, const Options& options, int starts, int models,
+                        const OnStart<Model>& on_start, OutputFiles& files) {
+  Starts<Options, Model> runs(tensor, options, models, files);
   for (int start = 1; start <= starts; ++start) {
     if (start > 1 && runs.is_out_of_time()) break;
     const StartReport* const report = runs.run(start, on_start);
     if (report == nullptr || was_stopped(report->stop_reason)) break;
   }
-  return runs.finish();
+  StartsOf<Model> all = runs.finish();
+  files.save(all.best, options.output);
+  return all;
 }
 
 }  // namespace
@@ -285,8 +295,14 @@ CpdPlan plan_starts(const Tensor& tensor, const CpdOptions& options, int starts,
 StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int starts,
                         const OnStart<CpdModel>& on_start) {
   check_starts(options, starts);
+  OutputFiles files({options.output, options.checkpoint});
+  return run_starts(tensor, options, starts, on_start, files);
+}
+
+StartsReport run_starts(const Tensor& tensor, const CpdOptions& options, int starts, const OnStart<CpdModel>& on_start,
+                        OutputFiles& files) {
   const int models = starts > 1 ? plan_models(tensor, options, starts, nullptr).first : 0;
-  return run_starts<CpdModel>(tensor, options, starts, models, on_start);
+  return run_all<CpdModel>(tensor, options, starts, models, on_start, files);
 }
 
 TuckerPlan plan_starts(const Tensor& tensor, const TuckerOptions& options, int starts) {
@@ -298,9 +314,10 @@ TuckerPlan plan_starts(const Tensor& tensor, const TuckerOptions& options, int s
 TuckerStartsReport fit_starts(const Tensor& tensor, const TuckerOptions& options, int starts,
                               const OnStart<TuckerModel>& on_start) {
   check_starts(options, starts);
+  OutputFiles files({options.output, options.checkpoint});
   TuckerOptions of_all = options;
   const int models = starts > 1 ? plan_models(tensor, of_all, starts).first : 0;
-  return run_starts<TuckerModel>(tensor, of_all, starts, models, on_start);
+  return run_all<TuckerModel>(tensor, of_all, starts, models, on_start, files);
 }
 
 }  // namespace blco

@@ -150,6 +150,7 @@ class ErrorFit {
            const std::function<void(const Error&)>& on_last_ranks)
       : tensor_(&tensor),
         options_(&options),
+        files_({options.output}),
         max_error_(max_error),
         on_last_ranks_(&on_last_ranks),
         begin_(std::chrono::steady_clock::now()) {}
@@ -191,6 +192,7 @@ class ErrorFit {
   TuckerModel finish() {
     model_.fit_history = history_;
     if (!is_stopped_ && model_.stop_reason == StopReason::cancelled) model_.stop_reason = StopReason::tolerance;
+    files_.save(model_, options_->output);
     return std::move(model_);
   }
 
@@ -226,7 +228,7 @@ class ErrorFit {
     };
     try {
       if (!is_first) leave_room(options);
-      model_ = fit_tucker(*tensor_, options);
+      model_ = run_tucker(*tensor_, options, {}, files_);
     } catch (const Error& error) {
       if (is_first) throw;
       if (error.kind() == ErrorKind::cancelled) {
@@ -276,6 +278,7 @@ class ErrorFit {
 
   const Tensor* tensor_;
   const TuckerOptions* options_;
+  OutputFiles files_;
   double max_error_;
   const std::function<void(const Error&)>* on_last_ranks_;
   std::chrono::steady_clock::time_point begin_;

@@ -173,8 +173,7 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
   of_method.method = in_unit_of_fit(options.method, value_exponent);
 }
 
-JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t held_bytes,
-                   const DeclaredGpu* declared) {
+JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, const Account& held, const DeclaredGpu* declared) {
   const TensorSummary& tensor = given.summary();
   JobNeeds needs = needs_of(given, options.rank, options.compute.precision);
   const MethodNeeds of_method = method_needs(tensor, options);
@@ -197,7 +196,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
   needs.caller.take_by_rank("the model", beyond_backend);
   needs.caller.take(of_method.host);
-  needs.caller.take_by_rank("models of other starts", held_bytes);
+  needs.caller.take(held);
   if (of_method.reads_chunks) {
     const TensorSizes sizes = measure_tensor(TensorChunks::of(given));
     needs.caller.take("chunks that are read", sizes.largest_buffer() + sizes.largest_scratch());
@@ -216,15 +215,15 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, std::uint64_t
     Compute ample = options.compute;
     ample.trace.clear();
     ample.memory.host_bytes = ample_bytes;
-    needs.least_bytes = Job(given, ample, sampling_needs(given, options, held_bytes), declared).plan().minimum_bytes;
+    needs.least_bytes = Job(given, ample, sampling_needs(given, options, held), declared).plan().minimum_bytes;
   }
   needs.model_bytes = std::max(needs.model_bytes, model_bytes - std::min(model_bytes, beyond_backend));
   return needs;
 }
 
 CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
-             ProgressMeter& meter, const ConstantModel& constant)
-    : SweepDriver({start.options, max_sweeps_of(start.options)}, meter),
+             ProgressMeter& meter, const ConstantModel& constant, OutputFiles* files)
+    : SweepDriver({start.options, max_sweeps_of(start.options), files}, meter),
       nonzeros_(&tensor),
       tensor_(&tensor.summary()),
       start_(&start),

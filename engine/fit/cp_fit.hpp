@@ -29,15 +29,16 @@ struct FitStart {
   std::vector<std::vector<double>> sampled;  // with Start::nvecs, the initial factors, until they are loaded
 };
 
-// The memory that fit_cpd takes beyond its backend, `held_bytes` of the caller among it, and its demands on it.
-JobNeeds fit_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes = 0,
+// The memory that fit_cpd takes beyond its backend, `held` of the caller among it, and its demands on it.
+JobNeeds fit_needs(const Tensor& tensor, const CpdOptions& options, const Account& held = {},
                    const DeclaredGpu* declared = nullptr);
 
 class CpFit : SweepDriver {
  public:
-  // `workers` are the job's, `constant` is that of check_entries. `start`, `job` and `meter` must outlive this.
+  // `workers` are the job's, `constant` is that of check_entries. `start`, `job`, `meter` and `files` must outlive
+  // this.
   CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
-        ProgressMeter& meter, const ConstantModel& constant = {});
+        ProgressMeter& meter, const ConstantModel& constant = {}, OutputFiles* files = nullptr);
 
   // Runs the sweeps, then takes the model out of the backend. Throws as fit_cpd does.
   CpdModel run();
@@ -68,11 +69,11 @@ class CpFit : SweepDriver {
   double last_objective_ = 0;  // in the unit of the fit
 };
 
-// As fit_cpd; the budget also covers `held_bytes` of the caller.
-CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes);
+// As fit_cpd, but `files` has the claims, and the caller saves the model. The budget also covers `held` of the
+// caller.
+CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, const Account& held, OutputFiles& files);
 // As plan_cpd.
-CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared,
-                 std::uint64_t held_bytes);
+CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared, const Account& held);
 
 // Throws Error{io} unless there is room for models of this rank at options.checkpoint and options.output: see
 // check_output_room.

@@ -47,22 +47,26 @@ void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
 }
 
 CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared) {
-  return plan_fit(tensor, options, declared, 0);
+  return plan_fit(tensor, options, declared, {});
 }
 
-CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared,
-                 std::uint64_t held_bytes) {
+CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared, const Account& held) {
   check_gpu(declared);
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.compute.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
-  const JobNeeds needs = fit_needs(tensor, untraced, held_bytes, declared);
+  const JobNeeds needs = fit_needs(tensor, untraced, held, declared);
   return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
 }
 
-CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) { return run_fit(tensor, options, 0); }
+CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) {
+  OutputFiles files({options.output, options.checkpoint});
+  CpdModel model = run_fit(tensor, options, {}, files);
+  files.save(model, options.output);
+  return model;
+}
 
-CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes) {
+CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, const Account& held, OutputFiles& files) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
@@ -71,23 +75,18 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
     inputs.push_back(completion->validation->summary().file);
   }
   refuse_inputs_as_outputs(inputs, {options.output, options.checkpoint, options.compute.trace});
-  JobNeeds needs = fit_needs(tensor, start.options, held_bytes);
+  JobNeeds needs = fit_needs(tensor, start.options, held);
   needs.value_exponent = start.value_exponent;  // of a checkpoint its own
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, start.options.compute, needs);
   check_model_room(tensor.summary(), start.options);
-  OutputClaims claims;
-  if (options.claims == nullptr) {
-    if (!options.checkpoint.empty()) claims.add(options.checkpoint);
-    start.options.claims = &claims;
-  }
   // Before the backend, so that all may use the same memory.
   const ConstantModel constant = check_entries(tensor, start.of_method, start.value_exponent, meter);
-  if (samples_start(start.options)) start.sampled = sample_initial_factors(tensor, start.options, held_bytes, meter);
+  if (samples_start(start.options)) start.sampled = sample_initial_factors(tensor, start.options, held, meter);
   job.make_backend();
   std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));
-  CpFit fit(tensor, start, job, std::move(workers), meter, constant);
+  CpFit fit(tensor, start, job, std::move(workers), meter, constant, &files);
   start.sampled.clear();
   CpdModel model = fit.run();
   job.close_trace();

@@ -140,8 +140,7 @@ bool samples_start(const CpdOptions& options) {
   return options.start == Start::nvecs && options.initial == nullptr && options.resume.empty();
 }
 
-JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes,
-                        const StopPoll& stop) {
+JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, const Account& held, const StopPoll& stop) {
   const int columns = sample_columns(options.rank);
   const auto width = static_cast<std::uint64_t>(columns);
   std::uint64_t largest = 0;  // a sample, and what its vectors take
@@ -151,8 +150,7 @@ JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::ui
   // Vectors of all modes are held, and of one twice.
   const std::uint64_t longest = std::ranges::max(tensor.shape()) * static_cast<std::uint64_t>(options.rank);
   const std::uint64_t vectors = factor_numbers(tensor.summary(), options.rank) + longest;
-  Account caller;
-  caller.take_by_rank("models of other starts", held_bytes);
+  Account caller = held;
   caller.take_by_rank("a sample of an unfolding", largest);
   caller.take_by_rank("initial factors", vectors * sizeof(double));
   JobNeeds needs = slab_needs(tensor, columns, options.compute.precision, caller, stop);
@@ -162,10 +160,10 @@ JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::ui
 }
 
 std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, const CpdOptions& options,
-                                                        std::uint64_t held_bytes, ProgressMeter& meter) {
+                                                        const Account& held, ProgressMeter& meter) {
   Compute compute = options.compute;
   compute.trace.clear();
-  Job job(tensor, compute, sampling_needs(tensor, options, held_bytes, [&meter] { return meter.poll(); }));
+  Job job(tensor, compute, sampling_needs(tensor, options, held, [&meter] { return meter.poll(); }));
   const auto columns = static_cast<std::uint64_t>(options.rank);
   std::vector<std::vector<double>> factors =
       ColumnSlabs(tensor, {}, std::vector<int>(tensor.order(), options.rank), job,

@@ -34,13 +34,13 @@ void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options
 // Whether the fit starts from leading vectors of unfoldings, which a job of its own samples before.
 bool samples_start(const CpdOptions& options);
 
-// What that job needs; the budget also covers `held_bytes` of the caller.
-JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes,
+// What that job needs; the budget also covers `held` of the caller.
+JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, const Account& held,
                         const StopPoll& stop = {});
 
 // Runs it. Returns the factors, row-major I_n x rank, in the tensor's own indices. Throws Error as fit_cpd does.
 std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, const CpdOptions& options,
-                                                        std::uint64_t held_bytes, ProgressMeter& meter);
+                                                        const Account& held, ProgressMeter& meter);
 
 // Checks that the initial model has the tensor's modes, none of them longer. Throws Error{invalid_argument}.
 void check_initial_shape(const TensorSummary& tensor, const ModelHeader& initial);

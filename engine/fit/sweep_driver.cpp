@@ -82,13 +82,15 @@ std::optional<StopReason> SweepDriver::reason_to_end(const SweepReport* report) 
 void SweepDriver::write_checkpoint() {
   CheckpointReport report{.sweep = static_cast<int>(model_->sweeps()), .failure = {}};
   try {
-    write_model(options_.checkpoint, options_.claims == nullptr ? nullptr : options_.claims->find(options_.checkpoint));
+    write_model(options_.checkpoint,
+                options_.files == nullptr ? nullptr : options_.files->claim_of(options_.checkpoint));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
     report.failure = error;
   } catch (const std::bad_alloc&) {
     report.failure = Error(ErrorKind::out_of_memory, "the system has no more memory for the checkpoint");
   }
+  if (options_.files != nullptr) options_.files->note_checkpoint(options_.checkpoint, !report.failure);
   if (options_.on_checkpoint) options_.on_checkpoint(report);
 }
 

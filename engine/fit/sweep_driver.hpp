@@ -2,7 +2,6 @@
 #pragma once
 
 #include <blco/error.hpp>
-#include <blco/output_claims.hpp>
 #include <blco/sweep.hpp>
 #include <blco/tensor.hpp>
 #include <cstdint>
@@ -12,6 +11,7 @@
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/output_files.hpp"
 #include "engine/work/worker_group.hpp"
 
 namespace blco {
@@ -19,18 +19,18 @@ namespace blco {
 // What CpdOptions and TuckerOptions have alike.
 struct SweepOptions {
   template <class Options>
-  SweepOptions(const Options& options, int most_sweeps)
+  SweepOptions(const Options& options, int most_sweeps, OutputFiles* claimed)
       : max_sweeps(most_sweeps),
         checkpoint(options.checkpoint),
         checkpoint_sweeps(options.checkpoint_sweeps),
-        claims(options.claims),
+        files(claimed),
         on_sweep(options.on_sweep),
         on_checkpoint(options.on_checkpoint) {}
 
   int max_sweeps;
   std::filesystem::path checkpoint;
   int checkpoint_sweeps;
-  const OutputClaims* claims;
+  OutputFiles* files;  // null: none is claimed
   std::function<bool(const SweepReport&)> on_sweep;
   std::function<void(const CheckpointReport&)> on_checkpoint;
 };

@@ -174,8 +174,8 @@ struct TuckerBegin {
 class TuckerFit : SweepDriver {
  public:
   // Takes the numbers of a model to resume.
-  TuckerFit(const Tensor& tensor, TuckerBegin& begin, TuckerJob& job, ProgressMeter& meter)
-      : SweepDriver({begin.options, begin.options.max_sweeps}, meter),
+  TuckerFit(const Tensor& tensor, TuckerBegin& begin, TuckerJob& job, ProgressMeter& meter, OutputFiles& files)
+      : SweepDriver({begin.options, begin.options.max_sweeps, &files}, meter),
         nonzeros_(&tensor),
         options_(&begin.options),
         ranks_(&begin.ranks),
@@ -204,7 +204,7 @@ class TuckerFit : SweepDriver {
     Job& job = *job_->slabs->job;
     // Whole unfoldings have no slabs of random columns: a job before this one makes them.
     if (samples && job_->slabs->slab == 0) {
-      SlabJob sampling = TuckerJob::sampling(*nonzeros_, *options_, *ranks_, stop(), job_->held_bytes);
+      SlabJob sampling = TuckerJob::sampling(*nonzeros_, *options_, *ranks_, stop(), job_->held_memory);
       model_.factors = ColumnSlabs(*nonzeros_, model_.factors, *ranks_, *sampling.job, sampling.slab, *meter_)
                            .sample_vectors(options_->seed, job.pool());
     }
@@ -307,35 +307,35 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
   return ranks;
 }
 
-TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) { return plan_run(tensor, options, 0); }
+TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) { return plan_run(tensor, options, {}); }
 
-TuckerPlan plan_run(const Tensor& tensor, const TuckerOptions& options, std::uint64_t held_bytes) {
+TuckerPlan plan_run(const Tensor& tensor, const TuckerOptions& options, const Account& held) {
   TuckerBegin begin(tensor, options);
   begin.options.compute.trace.clear();
-  const TuckerJob job(tensor, begin.options, begin.ranks, {}, held_bytes);
+  const TuckerJob job(tensor, begin.options, begin.ranks, {}, held);
   return describe_tucker(job, tensor, begin.options, begin.ranks);
 }
 
-TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) { return run_tucker(tensor, options, 0); }
+TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) {
+  OutputFiles files({options.output, options.checkpoint});
+  TuckerModel model = run_tucker(tensor, options, {}, files);
+  files.save(model, options.output);
+  return model;
+}
 
-TuckerModel run_tucker(const Tensor& tensor, const TuckerOptions& given, std::uint64_t held_bytes) {
+TuckerModel run_tucker(const Tensor& tensor, const TuckerOptions& given, const Account& held, OutputFiles& files) {
   ProgressMeter meter(given.on_progress, given.time_limit_seconds);
   TuckerBegin begin(tensor, given);
   TuckerOptions& options = begin.options;
   TuckerJob job(
-      tensor, options, begin.ranks, [&meter] { return meter.poll(); }, held_bytes);
+      tensor, options, begin.ranks, [&meter] { return meter.poll(); }, held);
   const std::vector<std::uint64_t>& label_bytes = tensor.summary().label_bytes;
   const std::vector<std::uint64_t> ranks(begin.ranks.begin(), begin.ranks.end());
   const std::uint64_t bytes =
       model_file_bytes(tensor.shape(), ranks, CoreShape(tensor.shape(), begin.ranks).numbers(),
                        std::accumulate(label_bytes.begin(), label_bytes.end(), std::uint64_t{0}));
   check_output_room(options.output, bytes, options.checkpoint, bytes, options.max_sweeps > options.checkpoint_sweeps);
-  OutputClaims claims;
-  if (options.claims == nullptr && !options.checkpoint.empty()) {
-    claims.add(options.checkpoint);
-    options.claims = &claims;
-  }
-  TuckerFit fit(tensor, begin, job, meter);
+  TuckerFit fit(tensor, begin, job, meter, files);
   TuckerModel model = fit.run();
   job.slabs->job->close_trace();
   return model;

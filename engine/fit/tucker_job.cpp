@@ -41,7 +41,7 @@ Account host_memory(const TensorSummary& tensor, const TuckerOptions& options, c
 }
 
 SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerMethod method,
-                 const StopPoll& stop, std::uint64_t held_bytes, bool is_fixed, const std::vector<int>& columns,
+                 const StopPoll& stop, const Account& held, bool is_fixed, const std::vector<int>& columns,
                  std::uint64_t most_choices = std::numeric_limits<std::uint64_t>::max()) {
   const CoreShape shape(tensor.shape(), ranks);
   const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
@@ -49,16 +49,16 @@ SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::
       tensor, options.compute, std::min(shape.most_choices(), most_choices), shape.rank(longest),
       [&](std::uint64_t slab) {
         Account memory = host_memory(tensor.summary(), options, ranks, method, slab);
-        memory.take_by_rank("models of other starts", held_bytes);
+        memory.take(held);
         return memory;
       },
       stop, is_fixed, columns, "lower " + option_name("ranks"), 1.0 / std::ranges::min(ranks));
 }
 
 bool has_room_to_sample(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
-                        std::uint64_t held_bytes) {
+                        const Account& held) {
   try {
-    TuckerJob::sampling(tensor, options, ranks, {}, held_bytes);
+    TuckerJob::sampling(tensor, options, ranks, {}, held);
     return true;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
@@ -73,8 +73,8 @@ bool is_held(const TuckerOptions& options, std::size_t mode) {
 }
 
 TuckerJob::TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
-                     const StopPoll& stop, std::uint64_t held)
-    : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi), held_bytes(held) {
+                     const StopPoll& stop, const Account& held)
+    : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi), held_memory(held) {
   const bool is_fixed = options.compute.deterministic;
   const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
   try {
@@ -90,9 +90,9 @@ void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const s
                      const StopPoll& stop, bool is_fixed) {
   const CoreShape shape(tensor.shape(), ranks);
   const bool is_hoqri = method == TuckerMethod::hoqri;
-  const bool may_unfold = !is_hoqri && (!samples(options) || has_room_to_sample(tensor, options, ranks, held_bytes));
+  const bool may_unfold = !is_hoqri && (!samples(options) || has_room_to_sample(tensor, options, ranks, held_memory));
   slabs.emplace(
-      slab_job(tensor, options, ranks, method, stop, held_bytes, is_fixed, may_unfold ? ranks : std::vector<int>()));
+      slab_job(tensor, options, ranks, method, stop, held_memory, is_fixed, may_unfold ? ranks : std::vector<int>()));
   passes_per_sweep = 0;
   const auto passes_of = [&](std::size_t mode) {
     const std::uint64_t slab = slabs->slab == 0 ? shape.choices(mode) : slabs->slab;
@@ -111,10 +111,10 @@ bool TuckerJob::samples(const TuckerOptions& options) {
 }
 
 SlabJob TuckerJob::sampling(const Tensor& tensor, const TuckerOptions& given, const std::vector<int>& ranks,
-                            const StopPoll& stop, std::uint64_t held_bytes) {
+                            const StopPoll& stop, const Account& held) {
   TuckerOptions options = given;
   options.compute.trace.clear();
-  return slab_job(tensor, options, ranks, TuckerMethod::hoqri, stop, held_bytes, options.compute.deterministic, {});
+  return slab_job(tensor, options, ranks, TuckerMethod::hoqri, stop, held, options.compute.deterministic, {});
 }
 
 // A fit has a copy of the last sweep's model.
@@ -134,8 +134,9 @@ void TuckerJob::find_minimums(const Tensor& tensor, TuckerOptions options, const
   const bool is_fixed = options.compute.deterministic;
   const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
   try {
-    const SlabJob smallest = slab_job(tensor, options, ranks, may_choose ? TuckerMethod::hoqri : method, {}, held_bytes,
-                                      is_fixed, {}, is_fixed ? std::numeric_limits<std::uint64_t>::max() : 1);
+    const SlabJob smallest =
+        slab_job(tensor, options, ranks, may_choose ? TuckerMethod::hoqri : method, {}, held_memory, is_fixed, {},
+                 is_fixed ? std::numeric_limits<std::uint64_t>::max() : 1);
     const Plan& least = smallest.job->plan();
     minimum_bytes = samples(options) ? least.minimum_bytes : std::min(minimum_bytes, least.minimum_bytes);
     device_minimum_bytes = std::min(device_minimum_bytes, least.device_minimum_bytes);

@@ -52,9 +52,11 @@ ModelFile describe_model(const CpdModel& model) {
   return file;
 }
 
-void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+void save(const CpdModel& model, const std::filesystem::path& path) { save_claimed(model, path, nullptr); }
+
+void save_claimed(const CpdModel& model, const std::filesystem::path& path, const OutputClaim* claim) {
   check_sizes(model, "cannot save the model");
-  write_model_file(path, describe_model(model), model.factors, {}, claims == nullptr ? nullptr : claims->find(path));
+  write_model_file(path, describe_model(model), model.factors, {}, claim);
 }
 
 CpdModel without_factors(const ModelFile& file) {

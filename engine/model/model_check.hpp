@@ -4,6 +4,7 @@
 
 #include <blco/model.hpp>
 #include <blco/tucker_model.hpp>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ ModelFile describe_model(const CpdModel& model);
 ModelFile describe_model(const TuckerModel& model);
 // The other way round, without factors, core and labels.
 CpdModel without_factors(const ModelFile& file);
+// As save(), under the caller's claim of the file; null: it has none.
+void save_claimed(const CpdModel& model, const std::filesystem::path& path, const OutputClaim* claim);
+void save_claimed(const TuckerModel& model, const std::filesystem::path& path, const OutputClaim* claim);
 // The entries of largest magnitude in a column of a row-major matrix, as CpdModel::top() has them.
 std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, std::size_t columns, std::size_t column,
                                            std::size_t count);

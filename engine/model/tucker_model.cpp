@@ -96,10 +96,11 @@ ModelFile describe_model(const TuckerModel& model) {
   return file;
 }
 
-void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+void save(const TuckerModel& model, const std::filesystem::path& path) { save_claimed(model, path, nullptr); }
+
+void save_claimed(const TuckerModel& model, const std::filesystem::path& path, const OutputClaim* claim) {
   check_sizes(model, "cannot save the model");
-  write_model_file(path, describe_model(model), model.factors, model.core,
-                   claims == nullptr ? nullptr : claims->find(path));
+  write_model_file(path, describe_model(model), model.factors, model.core, claim);
 }
 
 TuckerModel load_tucker(const std::filesystem::path& path) {

@@ -225,9 +225,9 @@ void write_report(const CpdModel& model, const TextSink& sink, const ReportOptio
 }
 
 void write_report(const CpdModel& model, const std::filesystem::path& output, const ReportOptions& options,
-                  const ProgressCallback& progress, const OutputClaims* claims) {
+                  const ProgressCallback& progress) {
   if (options.tensor != nullptr) refuse_inputs_as_outputs({options.tensor->summary().file}, {output});
-  write_page_file(output, claims, [&](const TextSink& sink) { write_report(model, sink, options, progress); });
+  write_page_file(output, [&](const TextSink& sink) { write_report(model, sink, options, progress); });
 }
 
 }  // namespace blco

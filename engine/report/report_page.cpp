@@ -135,9 +135,8 @@ void write_page(const TextSink& sink, Json head, const std::vector<PageMode>& mo
   sink(page_html.substr(at + place.size()));
 }
 
-void write_page_file(const std::filesystem::path& output, const OutputClaims* claims,
-                     const std::function<void(const TextSink&)>& write) {
-  TemporaryFile file(output, claims == nullptr ? nullptr : claims->find(output));
+void write_page_file(const std::filesystem::path& output, const std::function<void(const TextSink&)>& write) {
+  TemporaryFile file(output);
   OutputFile page(file.path(), output);
   write([&](std::string_view text) { page.write(text); });
   page.close();

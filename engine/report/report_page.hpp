@@ -5,7 +5,6 @@
 #include <blco/export_text.hpp>
 #include <blco/labels.hpp>
 #include <blco/model.hpp>
-#include <blco/output_claims.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +73,6 @@ void write_page(const TextSink& sink, Json head, const std::vector<PageMode>& mo
                 const std::function<Json(std::size_t)>& part);
 
 // Writes a page that appears, or replaces an older one, only when it is complete.
-void write_page_file(const std::filesystem::path& output, const OutputClaims* claims,
-                     const std::function<void(const TextSink&)>& write);
+void write_page_file(const std::filesystem::path& output, const std::function<void(const TextSink&)>& write);
 
 }  // namespace blco

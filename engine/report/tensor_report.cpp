@@ -137,9 +137,9 @@ void write_report(const Tensor& tensor, const TextSink& sink, const ReportOption
 }
 
 void write_report(const Tensor& tensor, const std::filesystem::path& output, const ReportOptions& options,
-                  const ProgressCallback& progress, const OutputClaims* claims) {
+                  const ProgressCallback& progress) {
   refuse_inputs_as_outputs({tensor.summary().file}, {output});
-  write_page_file(output, claims, [&](const TextSink& sink) { write_report(tensor, sink, options, progress); });
+  write_page_file(output, [&](const TextSink& sink) { write_report(tensor, sink, options, progress); });
 }
 
 }  // namespace blco

@@ -93,9 +93,8 @@ void write_report(const TuckerModel& model, const TextSink& sink, const ReportOp
   TuckerReport(model, options).write(sink);
 }
 
-void write_report(const TuckerModel& model, const std::filesystem::path& output, const ReportOptions& options,
-                  const OutputClaims* claims) {
-  write_page_file(output, claims, [&](const TextSink& sink) { write_report(model, sink, options); });
+void write_report(const TuckerModel& model, const std::filesystem::path& output, const ReportOptions& options) {
+  write_page_file(output, [&](const TextSink& sink) { write_report(model, sink, options); });
 }
 
 }  // namespace blco

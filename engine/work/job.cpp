@@ -234,8 +234,8 @@ void Job::plan_devices() {
   needs_.budget_bytes = budget_of(0);
   plan_ = make_plan(sizes_, needs_);
   for (std::size_t rank = 1; rank < threads_->size(); ++rank) {
-    others_.push_back(plan_other(rank, budget_of(rank)));
-    plan_.planned_bytes += others_.back().planned_bytes;
+    plan_.others.push_back(plan_other(rank, budget_of(rank)));
+    plan_.planned_bytes += plan_.others.back().planned_bytes;
   }
   plan_.least = of_all;
   plan_.minimum_bytes = of_all.bytes();
@@ -284,7 +284,7 @@ bool Job::is_cache_of_use() const {
 bool Job::has_chunks_to_share() const {
   const auto to_share = [](Tier tier) { return tier == Tier::streamed || tier == Tier::packed; };
   return std::ranges::any_of(plan_.tiers, to_share) ||
-         std::ranges::any_of(others_, [](const CpdPlan& of) { return of.streamed_chunks + of.packed_chunks > 0; });
+         std::ranges::any_of(plan_.others, [](const CpdPlan& of) { return of.streamed_chunks + of.packed_chunks > 0; });
 }
 
 std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
@@ -379,7 +379,7 @@ std::uint64_t Job::row_bytes_of_pass(std::size_t mode) const {
 }
 
 CpdPlan Job::describe() const {
-  CpdPlan plan;
+  CpdPlan plan = static_cast<const CpdPlan&>(plan_);
   plan.device = backend_ ? backend_->name() : gpu_ ? gpu_->gpu()->name : "host";
   if (!device_name_.empty() && peers_ != nullptr) plan.device = device_name_ + ", " + plan.device;
   plan.device_note = device_note_;
@@ -391,7 +391,6 @@ CpdPlan Job::describe() const {
   }
   plan.threads = pool_.width();
   if (peers_ != nullptr && !threads_ && !needs_.of_thread) plan.processes = peers_->size();
-  plan.others = others_;
   plan.slots = plan_.slots;
   plan.chunk_count = plan_.tiers.size();
   for (const Tier tier : plan_.tiers) {
@@ -401,8 +400,6 @@ CpdPlan Job::describe() const {
     plan.streamed_chunks += tier == Tier::streamed ? 1 : 0;
   }
   plan.budget_bytes = needs_.budget_bytes;
-  plan.planned_bytes = plan_.planned_bytes;
-  plan.minimum_bytes = plan_.minimum_bytes;
   plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
   for (std::size_t mode = 0; mode < plan_.of_modes.size(); ++mode) {
     ModeRead& read = plan.reads.emplace_back();
@@ -414,10 +411,6 @@ CpdPlan Job::describe() const {
   plan.orders_note = orders_note_;
   plan.stops_within_sweep = plan_.keep_previous;
   plan.device_budget_bytes = needs_.device_budget_bytes;
-  plan.device_planned_bytes = plan_.device_planned_bytes;
-  plan.device_minimum_bytes = plan_.device_minimum_bytes;
-  plan.resident_bytes = plan_.resident_bytes;
-  plan.link_bytes_per_pass = plan_.link_bytes_per_pass;
   plan.column_slabs = needs_.kind->slabs();
   for (std::size_t mode = 0; slabs_ && mode < tensor_->summary().shape.size(); ++mode) {
     plan.row_bytes_per_pass = std::max(plan.row_bytes_per_pass, row_bytes_of_pass(mode));

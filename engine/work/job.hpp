@@ -104,7 +104,6 @@ class Job {
   const DeclaredGpu* declared_;
   TensorSizes sizes_;
   Plan plan_;
-  std::vector<CpdPlan> others_;  // of threads_
   std::unique_ptr<Backend> backend_;
   std::optional<OrderTree> tree_;  // for rank 0 of several workers
 };

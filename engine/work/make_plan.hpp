@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <blco/plan.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -63,21 +64,17 @@ struct JobNeeds {
 // A budget that no job exceeds, to ask for its minimum.
 inline constexpr std::uint64_t ample_bytes = std::uint64_t{1} << 60;
 
-struct Plan : StreamPlan {
+// What a job goes by, and the figures that others see; Job::describe() adds those that it knows itself.
+struct Plan : StreamPlan, CpdPlan {
+  using StreamPlan::disk_bytes_per_pass;
+  using StreamPlan::slots;
+
   std::uint64_t private_bytes = 0;   // for copies of the output, on the device if there is one
   std::uint64_t arranged_bytes = 0;  // host: for copies of decoded chunks that are arranged for a mode
   bool arranges_all = false;         // and these are all chunks, for every mode
   bool keep_previous = false;        // keep the factors before each update
-  std::uint64_t planned_bytes = 0;   // all host memory of the job
-  std::uint64_t minimum_bytes = 0;   // the smallest budget that suffices
-  Account least;                     // what that is for
-
-  // Zero without a device.
-  std::uint64_t resident_bytes = 0;  // device memory of the chunks that stay there
+  Account least;                     // what minimum_bytes is for
   std::size_t device_vectors = 0;    // of the method's vectors, how many the device has, the first ones
-  std::uint64_t device_planned_bytes = 0;
-  std::uint64_t device_minimum_bytes = 0;
-  std::uint64_t link_bytes_per_pass = 0;  // payloads per pass; the first pass also moves the resident ones
 
   // No chunk is streamed.
   bool keeps_all() const { return std::ranges::find(tiers, Tier::streamed) == tiers.end(); }

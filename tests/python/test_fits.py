@@ -1,5 +1,6 @@
 """Fits and passes: against numpy, against blco-cpd, and when something ends them."""
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -98,7 +99,12 @@ def test_the_fit_is_that_of_its_cells(entries, tensor):
 def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     plan = blco.plan(tensor, 4, threads=1)
 
-    assert plan.column_slabs == 1
+    assert plan.column_slabs == 1 and plan.processes == 1 and plan.others == []
+    assert plan.chunks == plan.decoded_chunks == 1
+    assert plan.device_chunks == plan.packed_chunks == plan.streamed_chunks == 0
+    assert plan.minimum_bytes <= plan.planned_bytes <= plan.budget_bytes
+    assert plan.device_planned_bytes == plan.device_budget_bytes == plan.device_minimum_bytes == 0
+    assert not plan.stops_within_sweep and not plan.stops_after_pass and plan.new_rows == []
     blco.fit_cpd(tensor, 4, threads=1, memory=plan.minimum_bytes, max_sweeps=1)
     with pytest.raises(blco.OutOfMemory, match=r"`memory="):
         blco.fit_cpd(tensor, 4, threads=1, memory=plan.minimum_bytes - 1)
@@ -287,9 +293,12 @@ def test_completion_keeps_the_model_of_the_least_held_out_error(counts):
 
     model = blco.fit_cpd(known, 2, "complete", ridge=0.1, validate=held_out, max_sweeps=30,
                          callback=lambda sweep: errors.append(sweep.validation_error))
+    best = blco.fit_cpd(known, 2, "complete", ridge=0.1, validate=held_out, max_sweeps=30, starts=2).starts.runs[0]
 
     rest = model.predict(counts.coords[~kept]) - counts.values[~kept]
     assert np.sqrt((rest**2).mean()) == pytest.approx(min(errors), rel=1e-9)
+    assert best.held_out["model_error"] == best.validation_error and best.held_out["entries"] == 80
+    assert pickle.loads(pickle.dumps(best)).held_out == best.held_out
 
 
 def test_the_ridge_that_completion_found_is_a_number(counts):

@@ -191,6 +191,7 @@ def test_what_a_fit_told_is_not_lost_by_pickles_copies_and_files(counts, tmp_pat
         assert other.explained == model.explained > 0
         assert [run.seed for run in other.starts.runs] == [run.seed for run in model.starts.runs]
         assert other.starts.runs[1].component_matches == model.starts.runs[1].component_matches
+        assert [run.stop_reason for run in other.starts.runs] == ["sweeps", "sweeps"]
         other.report(tmp_path / "page.html")
     assert blco.load(tmp_path / "model.h5").explained == model.explained
 

@@ -56,7 +56,7 @@ PUBLIC = "engine/include/blco"
 # A public header is part of the room that has what it declares: who includes it includes that room, and it includes what
 # that room may.
 PUBLIC_OF_ROOM = {
-    COMMON: ["memory_budget.hpp", "output_claims.hpp", "progress.hpp", "version.hpp", "views.hpp"],
+    COMMON: ["fields.hpp", "memory_budget.hpp", "progress.hpp", "version.hpp", "views.hpp"],
     "engine/tensor": ["export_text.hpp", "nonzeros.hpp", "statistics.hpp", "tensor.hpp", "tensor_file.hpp", "verify.hpp"],
     "engine/ingest": ["arrow.hpp", "generate.hpp", "ingest.hpp", "memory_tensor.hpp", "ttm.hpp"],
     "engine/ingest/input": ["ingest_input.hpp"],

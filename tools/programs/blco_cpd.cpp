@@ -89,17 +89,6 @@ void check(const cli::CommandLine& line, const CpdArguments& arguments) {
   }
 }
 
-// From here on a second job with one of these outputs is refused.
-void claim_outputs(CpdArguments& arguments) {
-  arguments.cpd.claims = &arguments.claims;
-  std::vector<std::filesystem::path> outputs = {arguments.output, arguments.cpd.checkpoint};
-  if (arguments.ranks.size() > 1) outputs.clear();
-  for (const int rank : arguments.ranks) outputs.push_back(cli::output_of_rank(arguments, rank));
-  for (const std::filesystem::path& output : outputs) {
-    if (!output.empty()) arguments.claims.add(output);
-  }
-}
-
 void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Reporter& reporter) {
   check(line, arguments);
   CpdOptions& cpd = arguments.cpd;
@@ -121,7 +110,6 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   };
   const DeclaredGpu* const gpu = line.has("--declare-gpu") ? &arguments.gpu : nullptr;
   if (arguments.dry_run) return report_plan(plan_starts(tensor, cpd, arguments.starts, gpu));
-  claim_outputs(arguments);
   note_validation(arguments, reporter);
   if (cpd.compute.peers != nullptr &&
       tensor.summary().chunk_count < static_cast<std::uint64_t>(cpd.compute.peers->size())) {
@@ -145,7 +133,6 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   cpd.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
   cpd.output = arguments.output;
   const CpdModel model = fit_cpd(tensor, cpd);
-  checkpoints.save_beside(cpd.checkpoint, [&] { save(model, arguments.output, &arguments.claims); });
   cli::report_system_ranks(reporter, system_ranks, model.rank);
   if (held_out) cli::report_held_out(reporter, *held_out, cpd);
   cli::report_model(reporter, model, cpd, arguments.output);

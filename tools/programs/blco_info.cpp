@@ -75,8 +75,6 @@ void verify_tucker(const Arguments& arguments, cli::Reporter& reporter) {
 
 void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter& reporter) {
   cli::check_output(arguments.page, std::array{arguments.path, arguments.tensor}, "--report");
-  OutputClaims claims;
-  claims.add(arguments.page);
   ReportOptions options{.title = arguments.path.filename().string(),
                         .index_base = arguments.index_base,
                         .memory_bytes = arguments.budget.host_bytes,
@@ -87,15 +85,15 @@ void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::R
     const CpdModel model = load_model(arguments.path);
     std::optional<TensorFile> tensor;
     if (!arguments.tensor.empty()) options.tensor = &tensor.emplace(arguments.tensor);
-    write_report(model, arguments.page, options, reporter.progress(), &claims);
+    write_report(model, arguments.page, options, reporter.progress());
   } else if (!arguments.tensor.empty()) {
     cli::refuse("--tensor applies to pages about models of blco-cpd, but " + arguments.path.string() + " is none");
   } else if (is_tucker(arguments.path)) {
-    write_report(load_tucker(arguments.path), arguments.page, options, &claims);
+    write_report(load_tucker(arguments.path), arguments.page, options);
   } else if (line.has("--components")) {
     cli::refuse("--components applies to models, but " + arguments.path.string() + " is none");
   } else {
-    write_report(TensorFile(arguments.path), arguments.page, options, reporter.progress(), &claims);
+    write_report(TensorFile(arguments.path), arguments.page, options, reporter.progress());
   }
   reporter.event("result",
                  {{"type", "report"}, {"file", arguments.path.string()}, {"output", arguments.page.string()}});

@@ -108,7 +108,7 @@ std::string explain(StopReason reason, const TuckerOptions& options) {
 
 void report_plan(const TuckerPlan& plan, const Arguments& arguments, const TensorSummary& tensor,
                  cli::Reporter& reporter) {
-  reporter.event("method", {{"method", to_string(plan.method)}, {"passes_per_sweep", plan.passes_per_sweep}});
+  reporter.event("method", cli::as_json(plan, {"method", "passes_per_sweep"}));
   reporter.print("method  {}, {} per sweep; cells that are not listed count as zero", to_string(plan.method),
                  cli::format_count(plan.passes_per_sweep) + (plan.passes_per_sweep == 1 ? " pass" : " passes"));
   cli::report_plan(reporter, plan.plan);
@@ -116,7 +116,7 @@ void report_plan(const TuckerPlan& plan, const Arguments& arguments, const Tenso
 }
 
 void report_ranks(const TuckerPlan& plan, cli::Reporter& reporter) {
-  reporter.event("ranks", {{"ranks", plan.ranks}, {"passes_per_sweep", plan.passes_per_sweep}});
+  reporter.event("ranks", cli::as_json(plan, {"ranks", "passes_per_sweep"}));
   reporter.print("ranks   {}", cli::format_shape(std::vector<std::uint64_t>(plan.ranks.begin(), plan.ranks.end())));
 }
 
@@ -188,10 +188,6 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
         tucker.compute.trace,
         std::array{arguments.tensor, arguments.initial, arguments.output, tucker.checkpoint, tucker.resume}, "--trace");
   }
-  OutputClaims claims;
-  claims.add(arguments.output);
-  if (!tucker.checkpoint.empty()) claims.add(tucker.checkpoint);
-  tucker.claims = &claims;
   tucker.output = arguments.output;
   cli::CheckpointLog checkpoints;
   tucker.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
@@ -215,7 +211,6 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   const TuckerModel model = searches ? fit_tucker_to_error(tensor, tucker, arguments.max_error, on_last_ranks)
                             : arguments.starts > 1 ? fit_from_starts(arguments, tensor, reporter)
                                                    : fit_tucker(tensor, tucker);
-  checkpoints.save_beside(tucker.checkpoint, [&] { save(model, arguments.output, &claims); });
   report_model(arguments, model, reporter);
   checkpoints.check_last(arguments.output);
 }

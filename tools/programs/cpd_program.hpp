@@ -7,7 +7,6 @@
 #include <blco/starts.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +28,6 @@ struct CpdArguments {
   bool keep_starts = false;
   bool dry_run = false;
   DeclaredGpu gpu;
-  OutputClaims claims;             // of all that the job writes
   std::vector<GivenOption> given;  // options of the table; `initial` and `validate` once their files are open
 };
 
@@ -67,8 +65,6 @@ std::vector<std::string> match_lines(const StartsSummary& starts, const char* pa
 class CheckpointLog {
  public:
   void report(Reporter& reporter, const CheckpointReport& report);
-  // Calls save(); if it throws, tells that `checkpoint` holds the model, where it does.
-  void save_beside(const std::filesystem::path& checkpoint, const std::function<void()>& save) const;
   // Throws Error{io} if the last checkpoint is not saved; `output` has the model.
   void check_last(const std::filesystem::path& output) const;
 

@@ -45,7 +45,7 @@ std::string core_words(const std::optional<double>& core) {
   return or_dash(core, core > -1000.0 ? "{:.1f}" : "{:.2g}");
 }
 
-// Tells what happens to the ranks, and saves their models.
+// Tells what happens to the ranks.
 class RankLog {
  public:
   RankLog(const CpdArguments& arguments, Reporter& reporter)
@@ -63,21 +63,13 @@ class RankLog {
       report_plan(reporter_, plan);
       if (is_table()) print_head();
     };
-    options.on_sweep = [this](const SweepReport& report) {
-      const auto& found = report.held_out;
-      if (found && (!least_held_out_ || found->model_error < least_held_out_->model_error)) least_held_out_ = found;
-      return !is_interrupted();
-    };
+    options.on_sweep = [](const SweepReport&) { return !is_interrupted(); };
     RankSearch search{.starts = arguments_.starts, .measures_core = is_table()};
     search.output = [this](int rank) { return output_of_rank(arguments_, rank); };
     search.on_begin = [this](int rank, int start) { begin(rank, start); };
     search.on_start = [this](const StartReport& report, const CpdModel& model) {
       if (arguments_.keep_starts) save(model, output_of_start(arguments_, model.rank, report.start));
       report_one(report, model.rank);
-    };
-    search.on_model = [this](const CpdModel& model) {
-      const std::filesystem::path output = output_of_rank(arguments_, model.rank);
-      if (!output.empty()) save(model, output, arguments_.cpd.claims);
     };
     search.on_rank = [this](const RankReport& report) {
       report_rank(report);
@@ -109,7 +101,7 @@ class RankLog {
     const StartsReport& starts = report.starts;
     const std::filesystem::path output = output_of_rank(arguments_, starts.best.rank);
     note_gap(starts.best.rank, report.core_gap);
-    reporter_.event("rank", as_json(starts, report.core_consistency, output));
+    reporter_.event("rank", rank_json(starts, report.core_consistency, output));
     if (arguments_.starts > 1) {
       for (const std::string& words : match_lines(starts, "components", "factor match score"))
         tell(starts.best.rank, words);
@@ -137,6 +129,8 @@ class RankLog {
   }
 
   void report_one(const StartReport& report, int rank) {
+    const auto& found = report.held_out;
+    if (found && (!least_held_out_ || found->model_error < least_held_out_->model_error)) least_held_out_ = found;
     Json json = {{"rank", rank}};
     json.update(start_json(report, has_fit_, is_validated_));
     std::string words = start_words(report, has_fit_);
@@ -154,16 +148,15 @@ class RankLog {
     is_table() ? reporter_.note("rank {}, {}", rank, words) : reporter_.print(words);
   }
 
-  Json as_json(const StartsReport& starts, const std::optional<double>& core,
-               const std::filesystem::path& output) const {
-    const StartReport& best = best_of(starts);
-    Json json = {
-        {"rank", starts.best.rank}, {"starts", starts.starts.size()}, {"seed", best.seed}, {"sweeps", best.sweeps}};
-    json[has_fit_ ? "fit" : "objective"] = has_fit_ ? best.fit : best.objective;
-    if (is_validated_) json["validation_error"] = or_null(best.validation_error);
+  Json rank_json(const StartsReport& starts, const std::optional<double>& core,
+                 const std::filesystem::path& output) const {
+    Json json = {{"rank", starts.best.rank}, {"starts", starts.starts.size()}};
+    std::vector<std::string_view> names = {"seed", "sweeps", has_fit_ ? "fit" : "objective"};
+    if (is_validated_) names.insert(names.end(), {"validation_error", "held_out"});
+    json.update(as_json(best_of(starts), names));
     json.update(matches_json(starts, "components"));
-    json["core_consistency"] = or_null(core);
-    json["stop_reason"] = to_string(best.stop_reason);
+    json["core_consistency"] = as_json(core);
+    json["stop_reason"] = to_string(best_of(starts).stop_reason);
     json["output"] = output.empty() ? Json(nullptr) : Json(output.string());
     return json;
   }
@@ -192,7 +185,7 @@ class RankLog {
   }
 
   void finish_table(const std::optional<int>& choice) {
-    reporter_.event("result", {{"ranks", ranks_}, {"outputs", outputs_}, {"choice", or_null(choice)}});
+    reporter_.event("result", {{"ranks", ranks_}, {"outputs", outputs_}, {"choice", as_json(choice)}});
     if (least_held_out_) report_held_out(reporter_, *least_held_out_, arguments_.cpd);
     for (const std::string& note : notes_) reporter_.print("note    " + note);
     if (choice) {

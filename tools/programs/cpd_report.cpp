@@ -71,51 +71,6 @@ void print_other_devices(Reporter& reporter, const CpdPlan& plan) {
   reporter.print("share   a device without a chunk has nothing to do; ingest the tensor with a smaller --chunk-nnz");
 }
 
-Json held_out_json(const HeldOutReport& means) {
-  return {{"entries", means.entries},
-          {"cold_entries", means.cold_entries},
-          {"model_error", means.model_error},
-          {"mean_error", means.mean_error},
-          {"mode_means_error", means.mode_means_error}};
-}
-
-Json read_json(const ModeRead& read) {
-  return {{"order", read.own_order ? "own" : "natural"}, {"disk_bytes", read.disk_bytes}};
-}
-
-Json as_json(const CpdPlan& plan) {
-  return {
-      {"device", plan.device},
-      {"device_note", plan.device_note},
-      {"memory_note", plan.memory_note},
-      {"threads", plan.threads},
-      {"processes", plan.processes},
-      {"others", list_json(plan.others, as_json)},
-      {"slots", plan.slots},
-      {"chunks",
-       {{"total", plan.chunk_count},
-        {"device", plan.device_chunks},
-        {"decoded", plan.decoded_chunks},
-        {"packed", plan.packed_chunks},
-        {"streamed", plan.streamed_chunks}}},
-      {"host_bytes", {{"planned", plan.planned_bytes}, {"budget", plan.budget_bytes}, {"minimum", plan.minimum_bytes}}},
-      {"device_bytes",
-       {{"planned", plan.device_planned_bytes},
-        {"budget", plan.device_budget_bytes},
-        {"minimum", plan.device_minimum_bytes},
-        {"resident", plan.resident_bytes}}},
-      {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
-      {"reads", list_json(plan.reads, read_json)},
-      {"orders_note", plan.orders_note},
-      {"link_bytes_per_pass", plan.link_bytes_per_pass},
-      {"column_slabs", plan.column_slabs},
-      {"row_bytes_per_pass", plan.row_bytes_per_pass},
-      {"stops_within_sweep", plan.stops_within_sweep},
-      {"stops_after_pass", plan.stops_after_pass},
-      {"new_rows", plan.new_rows},
-      {"outside_box", plan.outside_box}};
-}
-
 std::string explain_tolerance(const CpdOptions& options) {
   const double tolerance = tolerance_of(options);
   if (std::holds_alternative<AprMethod>(options.method)) {
@@ -234,40 +189,32 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
 }
 
 void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options) {
-  Json json = {{"sweep", report.sweep},
-               {"objective", report.objective},
-               {"seconds", report.seconds},
-               {"passes", report.passes},
-               {"bytes_read", report.bytes_read}};
+  Json json = as_json(report);
+  const auto leave_out = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) json.erase(name);
+  };
   std::string words;
   if (has_fit(options.method)) {
-    json["fit"] = report.fit;
-    json["fit_change"] = report.fit_change;
-    json["system_ranks"] = report.system_ranks;
     words = fmt::format("fit {:.12f}  change {:+.1e}", report.fit, report.fit_change);
-    if (report.restarted) {
-      json["restarted"] = true;
-      words += "  restart";
-    }
   } else {
+    leave_out({"fit", "fit_change", "system_ranks"});
     words = fmt::format("objective {:.12e}", report.objective);
   }
-  if (report.explained) {
-    json["explained"] = *report.explained;
-    words += fmt::format("  explains {:.2f}%", *report.explained * 100);
+  if (report.restarted) {
+    words += "  restart";
+  } else {
+    leave_out({"restarted"});
   }
+  if (report.explained) words += fmt::format("  explains {:.2f}%", *report.explained * 100);
   if (std::holds_alternative<AprMethod>(options.method)) {
-    json["kkt_violation"] = report.kkt_violation;
     words += fmt::format("  violation {:.1e}  {} passes", report.kkt_violation, report.passes);
+  } else {
+    leave_out({"kkt_violation"});
   }
-  if (report.validation_error) {
-    json["validation_error"] = *report.validation_error;
-    if (report.held_out) json["held_out"] = held_out_json(*report.held_out);
-    words += fmt::format("  held-out error {:.6g}", *report.validation_error);
-  }
-  if (report.ridge) {
-    json["ridge"] = *report.ridge;
-    if (*report.ridge > 0) words += fmt::format("  ridge {:.3g}", *report.ridge);
+  if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
+  if (report.ridge.value_or(0) > 0) words += fmt::format("  ridge {:.3g}", *report.ridge);
+  for (const char* name : {"explained", "validation_error", "held_out", "ridge"}) {
+    if (json[name].is_null()) json.erase(name);
   }
   reporter.event("sweep", json);
   reporter.print("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
@@ -307,15 +254,6 @@ void CheckpointLog::report(Reporter& reporter, const CheckpointReport& report) {
       fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep, failure_));
 }
 
-void CheckpointLog::save_beside(const std::filesystem::path& checkpoint, const std::function<void()>& save) const {
-  try {
-    save();
-  } catch (const Error& error) {
-    if (checkpoint.empty() || lost_ != 0) throw;
-    throw Error(error.kind(), fmt::format("{}; the checkpoint {} holds this model", error.what(), checkpoint.string()));
-  }
-}
-
 void note_old_checkpoint(Reporter& reporter, const std::filesystem::path& checkpoint) {
   if (checkpoint.empty() || !std::filesystem::exists(checkpoint)) return;
   reporter.note("the checkpoint {0} will be replaced; to continue from it, give --resume {0}", checkpoint.string());
@@ -350,13 +288,10 @@ std::string value_words(bool is_fit, double fit, double objective) {
 }
 
 Json start_json(const StartReport& report, bool is_fit, bool is_validated) {
-  Json json = {{"start", report.start}, {"seed", report.seed}, {"sweeps", report.sweeps}};
-  json[is_fit ? "fit" : "objective"] = is_fit ? report.fit : report.objective;
-  if (is_validated) json["validation_error"] = or_null(report.validation_error);
-  json["is_best"] = report.is_best;
-  json["stop_reason"] = to_string(report.stop_reason);
-  json["seconds"] = report.seconds;
-  return json;
+  std::vector<std::string_view> names = {"start",   "seed",        "sweeps", is_fit ? "fit" : "objective",
+                                         "is_best", "stop_reason", "seconds"};
+  if (is_validated) names.insert(names.end(), {"validation_error", "held_out"});
+  return as_json(report, names);
 }
 
 std::string start_words(const StartReport& report, bool is_fit) {
@@ -374,15 +309,13 @@ const StartReport& best_of(const StartsSummary& starts) {
 }
 
 Json matches_json(const StartsSummary& starts, const char* parts) {
-  Json json = {{"reaching", starts.reaching}};
+  Json json = as_json(starts, {"reaching"});
   json["matches"] = list_json(starts.starts, [parts](const StartReport& start) {
-    return Json{{"start", start.start},
-                {"reaches_best", start.reaches_best},
-                {"match", or_null(start.match)},
-                {parts, part_matches(start)}};
+    Json match = as_json(start, {"start", "reaches_best", "match"});
+    match[parts] = part_matches(start);
+    return match;
   });
-  json["lowest_match"] = or_null(starts.lowest_match);
-  json["mean_match"] = or_null(starts.mean_match);
+  json.update(as_json(starts, {"lowest_match", "mean_match"}));
   return json;
 }
 

@@ -157,7 +157,7 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
           {"seed", model.seed},
           {"precision", to_string(model.precision)},
           {"ridge", model.ridge},
-          {"found_ridge", cli::or_null(model.found_ridge)},
+          {"found_ridge", cli::as_json(model.found_ridge)},
           {"cancellation", cli::cancellation_json(find_cancellation(model))},
           {"components", cli::list_json(components, component)}};
 }

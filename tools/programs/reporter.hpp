@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <blco/fields.hpp>
 #include <blco/ingest.hpp>
 #include <blco/model_summary.hpp>
 #include <blco/progress.hpp>
@@ -11,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,17 +25,50 @@ namespace blco::cli {
 // Keys keep the order in which they are set. tools/programs/JSON.md documents every object.
 using Json = nlohmann::ordered_json;
 
-// What is not known is null.
+// A value, or an object of all fields of a report. What is not known is null.
 template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
+Json as_json(const Value& value);
+template <class Value>
+Json as_json(const std::optional<Value>& value) {
+  return value ? as_json(*value) : Json();
+}
+template <class Value>
+Json as_json(const std::vector<Value>& values) {
+  Json list = Json::array();
+  for (const Value& value : values) list.push_back(as_json(value));
+  return list;
+}
+template <class Value>
+Json as_json(const Value& value) {
+  if constexpr (HasFields<Value>) {
+    Json json;
+    for_each_field(value, [&](std::string name, const auto& part) {
+      std::ranges::replace(name, '.', '/');
+      json[Json::json_pointer('/' + name)] = as_json(part);
+    });
+    return json;
+  } else if constexpr (std::is_enum_v<Value>) {
+    return to_string(value);
+  } else {
+    return value;
+  }
+}
+
+// Of a report these fields alone.
+template <HasFields Report>
+Json as_json(const Report& report, const std::vector<std::string_view>& names) {
+  Json json;
+  for_each_field(report, [&](const char* name, const auto& value) {
+    if (std::ranges::find(names, name) != names.end()) json[name] = as_json(value);
+  });
+  return json;
 }
 
 // A list of objects, one per item.
-template <class Items, class AsJson>
-Json list_json(const Items& items, AsJson as_json) {
+template <class Items, class ItemJson>
+Json list_json(const Items& items, ItemJson item_json) {
   Json list = Json::array();
-  for (const auto& item : items) list.push_back(as_json(item));
+  for (const auto& item : items) list.push_back(item_json(item));
   return list;
 }
 
@@ -92,9 +129,9 @@ class Reporter {
   Clock::time_point next_event_ = Clock::now();
 };
 
-// Whether a signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) has asked the job to end. Since Reporter::progress was called, the
-// first such signal is recorded and answered, and the second ends the process at once; a signal that was ignored at the
-// start of the process stays ignored.
+// Whether a signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) has asked the job to end. Since Reporter::progress was called,
+// the first such signal is recorded and answered, and the second ends the process at once; a signal that was ignored at
+// the start of the process stays ignored.
 bool is_interrupted();
 
 // One sentence about components of `model` that cancel each other, with what to do about it.

@@ -6,9 +6,12 @@
 #include <blco/rank_choice.hpp>
 #include <blco/starts.hpp>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "tools/python/python_support.hpp"
@@ -21,47 +24,9 @@ void warn_on_any_thread(const std::string& text) {
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) PyErr_WriteUnraisable(nullptr);
 }
 
-nb::dict as_dict(const CpdPlan& plan) {
-  nb::dict dict;
-  dict["device"] = plan.device;
-  dict["device_note"] = plan.device_note;
-  dict["memory_note"] = plan.memory_note;
-  dict["threads"] = plan.threads;
-  nb::list others;
-  for (const CpdPlan& other : plan.others) others.append(as_dict(other));
-  dict["others"] = others;
-  dict["chunks"] = plan.chunk_count;
-  dict["device_chunks"] = plan.device_chunks;
-  dict["decoded_chunks"] = plan.decoded_chunks;
-  dict["packed_chunks"] = plan.packed_chunks;
-  dict["streamed_chunks"] = plan.streamed_chunks;
-  dict["budget_bytes"] = plan.budget_bytes;
-  dict["planned_bytes"] = plan.planned_bytes;
-  dict["minimum_bytes"] = plan.minimum_bytes;
-  dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
-  nb::list reads;
-  for (const ModeRead& read : plan.reads) {
-    nb::dict of_mode;
-    of_mode["order"] = read.own_order ? "own" : "natural";
-    of_mode["disk_bytes"] = read.disk_bytes;
-    reads.append(of_mode);
-  }
-  dict["reads"] = reads;
-  dict["orders_note"] = plan.orders_note;
-  dict["column_slabs"] = plan.column_slabs;
-  dict["row_bytes_per_pass"] = plan.row_bytes_per_pass;
-  dict["device_planned_bytes"] = plan.device_planned_bytes;
-  dict["device_minimum_bytes"] = plan.device_minimum_bytes;
-  return dict;
-}
-
 nb::dict as_dict(const StartsSummary& starts) {
-  nb::dict dict;
+  nb::dict dict = as_dict<StartsSummary>(starts);
   dict["count"] = starts.starts.size();
-  dict["best"] = starts.best_start;
-  dict["reaching"] = starts.reaching;
-  dict["lowest_match"] = starts.lowest_match;
-  dict["mean_match"] = starts.mean_match;
   dict["runs"] = starts.starts;
   return dict;
 }
@@ -231,82 +196,46 @@ nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std
   return nb::make_tuple(result.value, gradients);
 }
 
-// A start as pickles have it.
-using StartState =
-    std::tuple<int, std::uint64_t, std::size_t, double, double, std::optional<double>, std::optional<double>, int,
-               double, bool, bool, std::optional<double>, std::vector<double>, std::vector<double>>;
-
-StartState state_of(const StartReport& start) {
-  return {start.start,
-          start.seed,
-          start.sweeps,
-          start.fit,
-          start.objective,
-          start.explained,
-          start.validation_error,
-          static_cast<int>(start.stop_reason),
-          start.seconds,
-          start.is_best,
-          start.reaches_best,
-          start.match,
-          start.component_matches,
-          start.mode_matches};
+// Takes a value from what as_object() made of it.
+template <class Value>
+void restore(nb::handle from, Value& value);
+template <HasFields Report>
+void restore(nb::handle from, std::optional<Report>& report) {
+  if (!from.is_none()) restore(from, report.emplace());
 }
-
-StartReport from(const StartState& state) {
-  StartReport start;
-  int reason = 0;
-  std::tie(start.start, start.seed, start.sweeps, start.fit, start.objective, start.explained, start.validation_error,
-           reason, start.seconds, start.is_best, start.reaches_best, start.match, start.component_matches,
-           start.mode_matches) = state;
-  start.stop_reason = static_cast<StopReason>(reason);
-  return start;
+template <class Value>
+void restore(nb::handle from, Value& value) {
+  if constexpr (HasFields<Value>) {
+    const auto take = [&](const auto& field) { restore(from[field.name], value.*field.value); };
+    std::apply([&](const auto&... field) { (take(field), ...); }, fields_of<Value>);
+  } else if constexpr (std::is_same_v<Value, StopReason>) {
+    value = parse_stop_reason(nb::cast<std::string>(from));
+  } else {
+    value = nb::cast<Value>(from);
+  }
 }
 
 }  // namespace
 
 void bind_fits(nb::module_& module) {
-  nb::class_<SweepReport>(module, "Sweep", "One sweep of a fit.")
-      .def_ro("sweep", &SweepReport::sweep, "Counted from 1.")
-      .def_ro("objective", &SweepReport::objective, "What the method minimises.")
-      .def_ro("fit", &SweepReport::fit, "Of als: 1 - |X - M| / |X|.")
-      .def_ro("fit_change", &SweepReport::fit_change)
-      .def_ro("explained", &SweepReport::explained)
-      .def_ro("kkt_violation", &SweepReport::kkt_violation)
-      .def_ro("validation_error", &SweepReport::validation_error)
-      .def_prop_ro(
-          "held_out",
-          [](const SweepReport& report) -> nb::object {
-            if (!report.held_out) return nb::none();
-            nb::dict means;
-            means["entries"] = report.held_out->entries;
-            means["cold_entries"] = report.held_out->cold_entries;
-            means["model_error"] = report.held_out->model_error;
-            means["mean_error"] = report.held_out->mean_error;
-            means["mode_means_error"] = report.held_out->mode_means_error;
-            return means;
-          },
-          "Of complete with held-out entries: their number, how many lie in rows without entries, and the errors of "
-          "the "
-          "mean and of means by mode.")
-      .def_ro("seconds", &SweepReport::seconds)
-      .def_ro("passes", &SweepReport::passes)
-      .def_ro("bytes_read", &SweepReport::bytes_read)
-      .def_ro("converged", &SweepReport::converged)
-      .def_ro("restarted", &SweepReport::restarted,
-              "Momentum led to a worse model: the model is that of the sweep before.");
-  nb::class_<StartReport>(module, "Start", "One of several fits.")
-      .def_ro("seed", &StartReport::seed)
-      .def_ro("sweeps", &StartReport::sweeps)
-      .def_ro("fit", &StartReport::fit, "Of als and of Tucker models.")
-      .def_ro("objective", &StartReport::objective, "Of the other methods.")
-      .def_ro("reaches_best", &StartReport::reaches_best)
-      .def_ro("match", &StartReport::match, "With the best model: 1 if they are the same; None of the best itself.")
-      .def_ro("component_matches", &StartReport::component_matches, "Of each component of the best model.")
-      .def_ro("mode_matches", &StartReport::mode_matches, "Of the spaces of each mode of a Tucker model.")
-      .def("__getstate__", state_of)
+  with_fields(
+      nb::class_<SweepReport>(
+          module, "Sweep",
+          "One sweep of a fit, counted from 1. `objective` is what the method minimises; `fit`, of als, is "
+          "1 - |X - M| / |X|. `held_out`, of complete with held-out entries: their number, how many lie in rows "
+          "without entries, and the errors of the mean and of means by mode. `restarted`: momentum led to a "
+          "worse model, and the model is that of the sweep before."))
+      .def_ro("converged", &SweepReport::converged);
+  with_fields(
+      nb::class_<StartReport>(
+          module, "Start",
+          "One of several fits. `fit` is of als and of Tucker models, `objective` of the other methods. `match` "
+          "with the best model is 1 if they are the same, and None of the best itself; `component_matches` has "
+          "that of each component of the best model, `mode_matches` that of the spaces of each mode of a Tucker "
+          "model."))
+      .def("__getstate__", [](const StartReport& report) { return as_dict(report); })
       .def("__setstate__",
-           [](StartReport& report, const StartState& state) { new (&report) StartReport(from(state)); });
+           [](StartReport& report, const nb::dict& state) { restore(state, *new (&report) StartReport()); });
   module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
              nb::arg("callback").none(), nb::arg("comm").none());
   module.def("fit_ranks", fit_several, nb::arg("tensor"), nb::arg("words"), nb::arg("ranks"), nb::arg("starts"),

@@ -16,6 +16,7 @@
 #include <blco/compute.hpp>
 #include <blco/cpd.hpp>
 #include <blco/error.hpp>
+#include <blco/fields.hpp>
 #include <blco/labels.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
@@ -23,7 +24,12 @@
 #include <blco/tensor.hpp>
 #include <blco/views.hpp>
 #include <exception>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -112,8 +118,66 @@ Loss read_loss(const std::string& name);
 // All words of a fit. The dict keeps alive what the options point to.
 CpdOptions read_options(const Tensor& tensor, const nb::dict& dict);
 
-nb::dict as_dict(const CpdPlan& plan);
+// The fields of a report under the names of its JSON, but all in one dict: chunks.total is `chunks`, chunks.device
+// `device_chunks`, host_bytes.planned `planned_bytes`, and device_bytes.planned `device_planned_bytes`.
+template <HasFields Report>
+nb::dict as_dict(const Report& report);
 nb::dict as_dict(const StartsSummary& starts);
+
+// What nanobind takes for a value.
+template <class Value>
+auto as_object(const Value& value) {
+  if constexpr (HasFields<Value>) {
+    return as_dict(value);
+  } else if constexpr (std::is_enum_v<Value>) {
+    return to_string(value);
+  } else {
+    return value;
+  }
+}
+template <HasFields Report>
+nb::object as_object(const std::optional<Report>& report) {
+  return report ? as_dict(*report) : nb::object(nb::none());
+}
+template <HasFields Report>
+nb::list as_object(const std::vector<Report>& reports) {
+  nb::list list;
+  for (const Report& report : reports) list.append(as_dict(report));
+  return list;
+}
+
+inline std::string flat_name(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return std::string(name);
+  const std::string_view part = name.substr(dot + 1);
+  std::string_view of = name.substr(0, dot);
+  if (part == "total") return std::string(of);
+  std::string flat;
+  if (const std::size_t last = of.rfind('_'); last != std::string_view::npos) {
+    if (!of.starts_with("host")) flat = of.substr(0, last + 1);
+    of = of.substr(last + 1);
+  }
+  return flat.append(part).append("_").append(of);
+}
+
+template <HasFields Report>
+nb::dict as_dict(const Report& report) {
+  nb::dict dict;
+  for_each_field(report,
+                 [&](const char* name, const auto& value) { dict[flat_name(name).c_str()] = as_object(value); });
+  return dict;
+}
+
+// With an attribute for each field.
+template <HasFields Report>
+nb::class_<Report> with_fields(nb::class_<Report> bound) {
+  const auto add = [&](const auto& field) {
+    bound.def_prop_ro(field.name,
+                      [value = field.value](const Report& report) { return as_object(std::invoke(value, report)); });
+  };
+  std::apply([&](const auto&... field) { (add(field), ...); }, fields_of<Report>);
+  return bound;
+}
 
 // For a job on any of its threads, without the interpreter's lock: warns of what does not end it. Nobody on such a
 // thread takes an exception, which a warning may be made into.

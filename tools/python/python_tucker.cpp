@@ -54,9 +54,7 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words, int starts) {
                                : plan_tucker_to_error(tensor, read.options, read.max_error);
   });
   nb::dict dict = as_dict(plan.plan);
-  dict["method"] = to_string(plan.method);
-  dict["ranks"] = plan.ranks;
-  dict["passes_per_sweep"] = plan.passes_per_sweep;
+  dict.update(as_dict(plan));
   return dict;
 }
 

@@ -36,7 +36,8 @@ namespace blco {
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
 // (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
-// model), cancelled (before the first sweep was finished), cuda and not_built (a GPU of Compute::devices).
+// model or that another job writes; a model that cannot be saved, of which only a checkpoint is left), cancelled
+// (before the first sweep was finished), cuda and not_built (a GPU of Compute::devices).
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 
 // What the file of a model, such as one to resume, says of the options of its fit: method with its own

@@ -4,7 +4,6 @@
 #include <blco/compute.hpp>
 #include <blco/cpd_method.hpp>
 #include <blco/model.hpp>
-#include <blco/output_claims.hpp>
 #include <blco/plan.hpp>
 #include <blco/progress.hpp>
 #include <blco/sweep.hpp>
@@ -72,12 +71,9 @@ struct CpdOptions {
   std::filesystem::path checkpoint = {};
   int checkpoint_sweeps = 1;      // more: less writing, more work lost in a crash
   double time_limit_seconds = 0;  // counted from the call; 0: no limit
-  // Where the caller will save the returned model; empty: unknown. The fit does not write it, but checks before the
-  // first sweep that the disk has room for it, as it does for `checkpoint`.
+  // Where the returned model is saved at the end; empty: nowhere. Before the first sweep the fit checks that the disk
+  // has room for it and for `checkpoint`, and from its beginning on no other job can write these files.
   std::filesystem::path output = {};
-  // The caller's claims of `checkpoint` and of other files that it will write; null: the fit claims `checkpoint`
-  // itself, so that another job that would write the file is refused from the beginning.
-  const OutputClaims* claims = nullptr;
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
   std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save

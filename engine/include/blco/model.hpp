@@ -4,7 +4,6 @@
 
 #include <blco/error.hpp>
 #include <blco/model_header.hpp>
-#include <blco/output_claims.hpp>
 #include <blco/views.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -37,9 +36,8 @@ struct CpdModel : ModelHeader {
 };
 
 // Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error: io, also
-// if another job is writing the file; invalid_argument for sizes that disagree, or numbers that are not finite. `claims`
-// are those of the caller.
-void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims = nullptr);
+// if another job is writing the file; invalid_argument for sizes that disagree, or numbers that are not finite.
+void save(const CpdModel& model, const std::filesystem::path& path);
 
 // Loads a saved model. Throws Error: io, invalid_argument (not a model), corrupt.
 CpdModel load_model(const std::filesystem::path& path);

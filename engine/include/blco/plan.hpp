@@ -1,8 +1,10 @@
 // The plan of a job: where chunks stay between passes, and what a pass reads; and a GPU to plan for.
 #pragma once
 
+#include <blco/fields.hpp>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace blco {
@@ -17,7 +19,13 @@ struct DeclaredGpu {
 struct ModeRead {
   bool own_order = false;        // the copy in the mode's own order; else the natural order
   std::uint64_t disk_bytes = 0;  // from the container
+
+  const char* order() const { return own_order ? "own" : "natural"; }
 };
+
+template <>
+inline constexpr auto fields_of<ModeRead> = std::tuple(Field{"order", &ModeRead::order},
+                                                       Field{"disk_bytes", &ModeRead::disk_bytes});
 
 // Where the chunks stay between passes, and what a pass reads.
 struct CpdPlan {
@@ -63,5 +71,24 @@ struct CpdPlan {
   int column_slabs = 1;
   std::uint64_t row_bytes_per_pass = 0;  // then, of factors and outputs that cross the link too, at most
 };
+
+template <>
+inline constexpr auto fields_of<CpdPlan> = std::tuple(
+    Field{"device", &CpdPlan::device}, Field{"device_note", &CpdPlan::device_note},
+    Field{"memory_note", &CpdPlan::memory_note}, Field{"threads", &CpdPlan::threads},
+    Field{"processes", &CpdPlan::processes}, Field{"others", &CpdPlan::others}, Field{"slots", &CpdPlan::slots},
+    Field{"chunks.total", &CpdPlan::chunk_count}, Field{"chunks.device", &CpdPlan::device_chunks},
+    Field{"chunks.decoded", &CpdPlan::decoded_chunks}, Field{"chunks.packed", &CpdPlan::packed_chunks},
+    Field{"chunks.streamed", &CpdPlan::streamed_chunks}, Field{"host_bytes.planned", &CpdPlan::planned_bytes},
+    Field{"host_bytes.budget", &CpdPlan::budget_bytes}, Field{"host_bytes.minimum", &CpdPlan::minimum_bytes},
+    Field{"device_bytes.planned", &CpdPlan::device_planned_bytes},
+    Field{"device_bytes.budget", &CpdPlan::device_budget_bytes},
+    Field{"device_bytes.minimum", &CpdPlan::device_minimum_bytes},
+    Field{"device_bytes.resident", &CpdPlan::resident_bytes},
+    Field{"disk_bytes_per_pass", &CpdPlan::disk_bytes_per_pass}, Field{"reads", &CpdPlan::reads},
+    Field{"orders_note", &CpdPlan::orders_note}, Field{"link_bytes_per_pass", &CpdPlan::link_bytes_per_pass},
+    Field{"column_slabs", &CpdPlan::column_slabs}, Field{"row_bytes_per_pass", &CpdPlan::row_bytes_per_pass},
+    Field{"stops_within_sweep", &CpdPlan::stops_within_sweep}, Field{"stops_after_pass", &CpdPlan::stops_after_pass},
+    Field{"new_rows", &CpdPlan::new_rows}, Field{"outside_box", &CpdPlan::outside_box});
 
 }  // namespace blco

@@ -37,16 +37,17 @@ struct RankReport {
   CoreGap core_gap = CoreGap::none;
 };
 
-// What is done for each rank, and who is told of it. on_start and on_model may save the model that they get.
+// What is done for each rank, and who is told of it.
 struct RankSearch {
   int starts = 1;
   bool measures_core = true;
-  std::function<std::filesystem::path(int rank)> output = {};  // CpdOptions::output of each rank; empty: as given
+  // CpdOptions::output of each rank, whose best model is saved before its core consistency is computed; empty: that of
+  // the options, for one rank alone.
+  std::function<std::filesystem::path(int rank)> output = {};
   // Called before each start, counted from 1, and before the core consistency is computed, as start 0.
   std::function<void(int rank, int start)> on_begin = {};
   std::function<void(const StartReport&, const CpdModel&)> on_start = {};  // after each start
-  std::function<void(const CpdModel&)> on_model = {};  // the best one, before its core consistency is computed
-  std::function<bool(RankReport&&)> on_rank = {};      // once all is known; false: no other rank begins
+  std::function<bool(RankReport&&)> on_rank = {};  // once all is known; false: no other rank begins
 };
 
 // Fits the ranks one after the other, each by fit_starts with `options`, and returns the one that choose_rank picks of
@@ -55,7 +56,8 @@ struct RankSearch {
 // options.time_limit_seconds limits all ranks together. After a stop, by time or by a callback, no other rank begins; a
 // rank that had no sweep yet is left out, and only if it is the first there is an Error{cancelled}. Memory: that of
 // fit_starts; models that on_rank keeps are beyond the budget. Throws Error as fit_starts and core_consistency do, and
-// invalid_argument for several ranks with options.initial, resume, checkpoint or trace.
+// invalid_argument for several ranks with options.initial, resume, checkpoint or trace, or with options.output without
+// RankSearch::output.
 std::optional<int> fit_ranks(const Tensor& tensor, const CpdOptions& options, std::span<const int> ranks,
                              const RankSearch& search = {});
 

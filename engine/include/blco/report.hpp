@@ -4,7 +4,6 @@
 
 #include <blco/export_text.hpp>
 #include <blco/model.hpp>
-#include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
 #include <blco/starts.hpp>
 #include <blco/tensor.hpp>
@@ -48,15 +47,14 @@ struct ReportOptions {
 void write_report(const CpdModel& model, const TextSink& sink, const ReportOptions& options = {},
                   const ProgressCallback& progress = {});
 
-// The same into a file, which appears, or replaces an older one, only when it is complete; `claims` are those of the
-// caller. Also throws Error{io}.
+// The same into a file, which appears, or replaces an older one, only when it is complete; from the beginning of the
+// call no other job can write it. Also throws Error{io}.
 void write_report(const CpdModel& model, const std::filesystem::path& output, const ReportOptions& options = {},
-                  const ProgressCallback& progress = {}, const OutputClaims* claims = nullptr);
+                  const ProgressCallback& progress = {});
 
 // The same of a Tucker model: its core, and all columns of each mode. `tensor` must be null.
 void write_report(const TuckerModel& model, const TextSink& sink, const ReportOptions& options = {});
-void write_report(const TuckerModel& model, const std::filesystem::path& output, const ReportOptions& options = {},
-                  const OutputClaims* claims = nullptr);
+void write_report(const TuckerModel& model, const std::filesystem::path& output, const ReportOptions& options = {});
 
 // The same of a tensor: a histogram of its values and, along each mode, its nonzeros, the density of its fullest slice,
 // and the sums of the values. `tensor` must be null. Reads the tensor several times, as measure_statistics() and
@@ -64,6 +62,6 @@ void write_report(const TuckerModel& model, const std::filesystem::path& output,
 void write_report(const Tensor& tensor, const TextSink& sink, const ReportOptions& options = {},
                   const ProgressCallback& progress = {});
 void write_report(const Tensor& tensor, const std::filesystem::path& output, const ReportOptions& options = {},
-                  const ProgressCallback& progress = {}, const OutputClaims* claims = nullptr);
+                  const ProgressCallback& progress = {});
 
 }  // namespace blco

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <blco/fields.hpp>
 #include <blco/tucker.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace blco {
@@ -20,6 +22,7 @@ struct StartReport {
   double objective = 0;                         // of the other methods
   std::optional<double> explained = {};         // SweepReport::explained
   std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: the smallest of its sweeps
+  std::optional<HeldOutReport> held_out = {};   // of its last sweep
   StopReason stop_reason = StopReason::sweeps;
   double seconds = 0;
   bool is_best = false;  // so far
@@ -37,6 +40,16 @@ struct StartReport {
   std::vector<double> mode_matches = {};
 };
 
+template <>
+inline constexpr auto fields_of<StartReport> = std::tuple(
+    Field{"start", &StartReport::start}, Field{"seed", &StartReport::seed}, Field{"sweeps", &StartReport::sweeps},
+    Field{"fit", &StartReport::fit}, Field{"objective", &StartReport::objective},
+    Field{"explained", &StartReport::explained}, Field{"validation_error", &StartReport::validation_error},
+    Field{"held_out", &StartReport::held_out}, Field{"is_best", &StartReport::is_best},
+    Field{"stop_reason", &StartReport::stop_reason}, Field{"seconds", &StartReport::seconds},
+    Field{"reaches_best", &StartReport::reaches_best}, Field{"match", &StartReport::match},
+    Field{"component_matches", &StartReport::component_matches}, Field{"mode_matches", &StartReport::mode_matches});
+
 struct StartsSummary {
   int best_start = 1;
   std::vector<StartReport> starts;  // those that were finished, and one that was stopped
@@ -46,6 +59,13 @@ struct StartsSummary {
   std::optional<double> lowest_match;
   std::optional<double> mean_match;
 };
+
+// All but `starts`.
+template <>
+inline constexpr auto fields_of<StartsSummary> = std::tuple(Field{"best", &StartsSummary::best_start},
+                                                            Field{"reaching", &StartsSummary::reaching},
+                                                            Field{"lowest_match", &StartsSummary::lowest_match},
+                                                            Field{"mean_match", &StartsSummary::mean_match});
 
 template <class Model>
 struct StartsOf : StartsSummary {
@@ -58,11 +78,11 @@ using TuckerStartsReport = StartsOf<TuckerModel>;
 // largest fit; with other methods than AlsMethod the smallest objective; with held-out entries the smallest error. Of
 // equals it is the first. options.time_limit_seconds limits all fits together. After a stop, by time or by a callback,
 // no other start begins and the best model so far is returned; the stopped fit counts if it has finished a sweep.
-// options.on_plan is called for the first start only, `on_start` after each start, with its model. Memory: that of
-// fit_cpd, and beside the current model those of the starts before it, all within the budget. Of more than 32, or where
-// the budget has no room, the worst are dropped; the best always has room. Throws Error as fit_cpd does, and
-// invalid_argument for less than one start, and for several with options.initial, resume, checkpoint or trace, which
-// belong to a single fit.
+// The best is saved as options.output. options.on_plan is called for the first start only, `on_start` after each start,
+// with its model. Memory: that of fit_cpd, and beside the current model those of the starts before it, all within the
+// budget. Of more than 32, or where the budget has no room, the worst are dropped; the best always has room. Throws
+// Error as fit_cpd does, and invalid_argument for less than one start, and for several with options.initial, resume,
+// checkpoint or trace, which belong to a single fit.
 StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int starts,
                         const std::function<void(const StartReport&, const CpdModel&)>& on_start = {});
 

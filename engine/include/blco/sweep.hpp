@@ -2,8 +2,10 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/fields.hpp>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace blco {
@@ -19,6 +21,12 @@ struct HeldOutReport {
   // five more were 0.
   double mode_means_error = 0;
 };
+
+template <>
+inline constexpr auto fields_of<HeldOutReport> =
+    std::tuple(Field{"entries", &HeldOutReport::entries}, Field{"cold_entries", &HeldOutReport::cold_entries},
+               Field{"model_error", &HeldOutReport::model_error}, Field{"mean_error", &HeldOutReport::mean_error},
+               Field{"mode_means_error", &HeldOutReport::mode_means_error});
 
 // One sweep of the method; cpd_method.hpp says what that is.
 struct SweepReport {
@@ -45,6 +53,17 @@ struct SweepReport {
   // update took the pseudo-inverse, and a smaller rank would fit as well.
   std::vector<int> system_ranks;
 };
+
+// Those that JSON has: all but `converged` and `cut_short`.
+template <>
+inline constexpr auto fields_of<SweepReport> = std::tuple(
+    Field{"sweep", &SweepReport::sweep}, Field{"objective", &SweepReport::objective},
+    Field{"seconds", &SweepReport::seconds}, Field{"passes", &SweepReport::passes},
+    Field{"bytes_read", &SweepReport::bytes_read}, Field{"fit", &SweepReport::fit},
+    Field{"fit_change", &SweepReport::fit_change}, Field{"system_ranks", &SweepReport::system_ranks},
+    Field{"restarted", &SweepReport::restarted}, Field{"explained", &SweepReport::explained},
+    Field{"kkt_violation", &SweepReport::kkt_violation}, Field{"validation_error", &SweepReport::validation_error},
+    Field{"held_out", &SweepReport::held_out}, Field{"ridge", &SweepReport::ridge});
 
 struct CheckpointReport {
   int sweep = 0;                 // the last one of the model saved

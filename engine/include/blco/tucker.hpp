@@ -5,7 +5,7 @@
 
 #include <blco/compute.hpp>
 #include <blco/error.hpp>
-#include <blco/output_claims.hpp>
+#include <blco/fields.hpp>
 #include <blco/plan.hpp>
 #include <blco/progress.hpp>
 #include <blco/row_constraint.hpp>
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 namespace blco {
@@ -32,6 +33,12 @@ struct TuckerPlan {
   std::uint64_t passes_per_sweep = 0;
   CpdPlan plan = {};
 };
+
+// All but `plan`.
+template <>
+inline constexpr auto fields_of<TuckerPlan> = std::tuple(Field{"ranks", &TuckerPlan::ranks},
+                                                         Field{"method", &TuckerPlan::method},
+                                                         Field{"passes_per_sweep", &TuckerPlan::passes_per_sweep});
 
 struct TuckerOptions {
   TuckerMethod method = TuckerMethod::automatic;
@@ -50,14 +57,13 @@ struct TuckerOptions {
   std::vector<RowConstraint> constraints = {};
   // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method, held modes and
   // sweeps. `ranks`, `method` and `constraints` are left out or the same. From a checkpoint the numbers are those of a
-  // fit that never stopped, bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from a
-  // saved model up to rounding. A fit that is already at its end is returned as it is.
+  // fit that never stopped, bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from
+  // a saved model up to rounding. A fit that is already at its end is returned as it is.
   std::filesystem::path resume = {};
   // As those of CpdOptions.
   std::filesystem::path checkpoint = {};
   int checkpoint_sweeps = 1;
   std::filesystem::path output = {};
-  const OutputClaims* claims = nullptr;
   Compute compute = {};
   double time_limit_seconds = 0;                                    // counted from the call; 0: no limit
   std::function<void(const TuckerPlan&)> on_plan = {};              // called once, before the first sweep

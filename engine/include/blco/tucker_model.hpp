@@ -3,7 +3,6 @@
 #pragma once
 
 #include <blco/model.hpp>
-#include <blco/output_claims.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -51,7 +50,7 @@ struct TuckerModel : ModelHeader {
 };
 
 // Saves as HDF5. Replaces `path` only when the new file is complete. Throws as save() of a CpdModel does.
-void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims = nullptr);
+void save(const TuckerModel& model, const std::filesystem::path& path);
 
 // Throws Error: io, invalid_argument (not a Tucker model), corrupt.
 TuckerModel load_tucker(const std::filesystem::path& path);

@@ -114,14 +114,13 @@ TEST(FitRanks, ChooseAmongTheBestOfSeveralStarts) {
   }
 }
 
-TEST(FitRanks, GiveTheModelBeforeItsCoreConsistency) {
+TEST(FitRanks, TellWhatTheyAreAt) {
   std::vector<std::string> told;
   RankSearch search;
   search.on_begin = [&](int rank, int start) { told.push_back("begin " + std::to_string(10 * rank + start)); };
   search.on_start = [&](const StartReport&, const CpdModel& model) {
     told.push_back("ended of " + std::to_string(model.rank));
   };
-  search.on_model = [&](const CpdModel& model) { told.push_back("model of " + std::to_string(model.rank)); };
   search.on_rank = [&](RankReport&&) {
     told.push_back("rank");
     return true;
@@ -129,7 +128,7 @@ TEST(FitRanks, GiveTheModelBeforeItsCoreConsistency) {
 
   fit_ranks(three_components(), rank_options(), std::vector{2}, search);
 
-  EXPECT_THAT(told, ElementsAre("begin 21", "ended of 2", "model of 2", "begin 20", "rank"));
+  EXPECT_THAT(told, ElementsAre("begin 21", "ended of 2", "begin 20", "rank"));
 }
 
 TEST(FitRanks, EndWhereACallbackSaysSo) {

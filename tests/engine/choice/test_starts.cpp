@@ -115,6 +115,23 @@ TEST(Starts, DropTheWorstModelsWhereTheBudgetIsShort) {
   EXPECT_LE(std::ranges::count_if(least.starts, [](const StartReport& start) { return start.match.has_value(); }), 1);
 }
 
+TEST(Starts, CountLabelsApartFromWhatGrowsWithTheRank) {
+  const std::vector<std::uint32_t> row = {0, 1, 2};
+  CoordinateArrays cells{.coordinates = {row, row}};
+  for (int mode = 0; mode < 2; ++mode) {
+    cells.labels.emplace_back(std::vector{std::string(1 << 20, 'a'), std::string(1 << 20, 'b'), std::string("c")});
+  }
+  const MemoryTensor tensor(cells, {.shape = {3, 3}});
+
+  try {
+    plan_starts(tensor, within({.host_bytes = 1 << 20}, start_options()), 2);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("8.0 MiB for labels"));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("models of other starts")));
+  }
+}
+
 TEST(Starts, OfASingleOneAreThatFit) {
   const MemoryTensor tensor = noisy_tensor();
 

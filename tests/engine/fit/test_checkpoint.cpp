@@ -383,21 +383,6 @@ TEST_F(Checkpoint, IsRefusedToASecondFitFromTheFirstSweepToTheLast) {
   EXPECT_EQ(fit_cpd(tensor_, second).sweeps(), 2U);
 }
 
-TEST_F(Checkpoint, ThatTheCallerHasClaimedIsItsOwn) {
-  OutputClaims claims;
-  claims.add(file());
-  claims.add(folder_ / "." / "checkpoint.h5");
-  CpdOptions claimed = options(3);
-  claimed.checkpoint = file();
-  claimed.claims = &claims;
-
-  const CpdModel model = fit_cpd(tensor_, claimed);
-  save(model, file(), &claims);
-
-  expect_same_numbers(load_model(file()), model);
-  EXPECT_THROW(save(model, file()), Error);
-}
-
 TEST_F(Checkpoint, SaysWithWhichOptionsItWasFitted) {
   CpdOptions first = options(2);
   first.method =

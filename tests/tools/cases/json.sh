@@ -15,6 +15,8 @@ objects blco-cpd t.blco --rank 2 --dry-run --devices cpu
 objects blco-cpd t.blco --rank 2 --sweeps 2 --tolerance 0 --devices cpu -o m.h5
 objects blco-cpd t.blco --rank 2 --sweeps 1 --devices cpu --starts 2 -o m.h5
 objects blco-cpd t.blco --rank 1,2 --sweeps 1 --devices cpu 2>&1 | grep -v progress
+objects blco-cpd t.blco --rank 2 --method complete --ridge 1 --validate t.blco --sweeps 2 --devices cpu --starts 2 \
+  -o m.h5 2>&1 | grep -E '^(start|rank)'
 objects blco-export t.blco -o out.tns
 objects blco-export m.h5 -o folder
 objects blco-info t.blco
