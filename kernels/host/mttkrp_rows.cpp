@@ -220,8 +220,9 @@ void add_sorted_fibers(const Task& task, std::size_t column, NonzeroRange range)
 
 enum class Method { each, lines, arranged, fibers, sorted, sorted_fibers };
 
+// Not inlined: one function of all of these takes four times as long to compile, and as much code.
 template <class Task, std::size_t Width, int Count>
-void add_modes(const Task& task, std::size_t column, NonzeroRange range, Method method) {
+HWY_NOINLINE void add_modes(const Task& task, std::size_t column, NonzeroRange range, Method method) {
   switch (method) {
     case Method::each:
       return add_each<Task, Width, Count, RingRows>(task, column, range);
