@@ -16,7 +16,10 @@ namespace blco {
 // Chunks keep the numbers of the whole tensor. Thread-safe.
 class ChunkQueue {
  public:
-  explicit ChunkQueue(std::size_t workers) : parts_(workers) {}
+  // `gpu`: of one of the workers, which copies from packed chunks of the others; none: they compute on the CPU.
+  explicit ChunkQueue(std::size_t workers, std::optional<int> gpu = {}) : parts_(workers), gpu_(gpu) {}
+
+  std::optional<int> gpu() const { return gpu_; }
 
   // From the next pass on, chunks of this worker that are read in each pass; or one that lies packed in host memory.
   void add(std::size_t worker, std::uint64_t chunk) { put(chunk, {worker, std::nullopt}); }
@@ -56,6 +59,7 @@ class ChunkQueue {
   std::map<std::uint64_t, Shared> shared_;
   std::vector<std::uint64_t> chunks_;  // of this pass
   std::vector<Part> parts_;            // of `chunks_`, by worker
+  std::optional<int> gpu_;
   bool forward_ = true;
 };
 

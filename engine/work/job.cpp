@@ -100,7 +100,7 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
 
 // What a worker has at once: bitmaps of rows, and counts of them; systems in orders and answers.
 constexpr std::uint64_t bitmaps_of_worker = 3;
-constexpr std::uint64_t systems_of_worker = 3;
+constexpr std::uint64_t systems_of_worker = 4;
 
 // Of TouchedRows::counts.
 std::uint64_t counts_bytes(const std::vector<std::uint64_t>& shape) {
@@ -123,9 +123,8 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   needs_.budget_bytes = job_budget(whole);
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
-  auto* const of_threads = dynamic_cast<ThreadPeers*>(peers_);
-  if (of_threads != nullptr && peers_->size() > 1 && !compute.deterministic) {
-    queue_ = &of_threads->queue();
+  if (peers_ != nullptr && peers_->size() > 1 && !compute.deterministic) queue_ = peers_->chunk_queue();
+  if (queue_ != nullptr) {
     const TensorSizes all = measure_tensor(TensorChunks::of(tensor));
     sizes_.others = {.buffer_bytes = all.largest_buffer(), .scratch_bytes = all.largest_scratch()};
   }
@@ -134,11 +133,16 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   choose_slabs();
   if (peers_ != nullptr && peers_->size() > 1) {
     const auto rank = static_cast<std::uint64_t>(needs.backend.rank);
-    needs_.caller.take("rows on their way",
-                       RowMoves::memory_bytes(needs.backend.rank, peers_->size()) +
-                           bitmaps_of_worker * (bytes_of<TouchedRows>(tensor.shape()) + counts_bytes(tensor.shape())));
-    // Grams, and the orders that have systems.
-    needs_.caller.take_by_rank("systems of R x R numbers", systems_of_worker * rank * rank * sizeof(double));
+    needs_.caller.take_by_rank("rows on their way",
+                               RowMoves::memory_bytes(tensor.shape(), needs.backend.rank, peers_->size()));
+    needs_.caller.take("which rows are touched",
+                       bitmaps_of_worker * (bytes_of<TouchedRows>(tensor.shape()) + counts_bytes(tensor.shape())));
+    // Rank 0 keeps the Grams of all modes, and finds its rows once its slots are there.
+    const std::uint64_t grams = peers_->rank() == 0 ? tensor.order() : 0;
+    needs_.caller.take_by_rank("systems of R x R numbers", (systems_of_worker + grams) * rank * rank * sizeof(double));
+    if (peers_->rank() == 0 && queue_ == nullptr && needs.best_tier != Tier::streamed) {
+      needs_.caller.take("chunks that are read", sizes_.largest_buffer() + sizes_.largest_scratch());
+    }
   }
   if (gpu_ && !slabs_) needs_.caller.take_by_rank("the model", needs_.model_bytes);
   if (!needs_.of_thread) needs_.caller.take("the tensor in memory", TensorChunks::of(tensor).held_bytes());
@@ -295,7 +299,7 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   if (needs_.draws) {
     const std::uint64_t all = TensorChunks::of(*tensor_).info().chunk_count();
     share = {queue_, static_cast<std::size_t>(peers_->rank()), chunk_range(all, peers_->rank(), *peers_).begin};
-    if (!gpu_) share.gpu = dynamic_cast<const ThreadPeers&>(*peers_).first_gpu();
+    if (!gpu_) share.gpu = queue_->gpu();
   }
   const ChunkSource& source = needs_.draws ? TensorChunks::of(*tensor_) : pass_chunks();
   std::unique_ptr<Streamer> streamer;
@@ -332,7 +336,7 @@ std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   if (needs_.draws) workers->share(*queue_);
   tree_.emplace(*peers_);
   const bool all_keep = workers->add_peers(*tree_, TensorChunks::of(*tensor_), order(), backend_config(needs_, plan_),
-                                           [this] { return touched_rows(); });
+                                           has_factors_on_device(), [this] { return touched_rows(); });
   plan_.keep_previous = plan_.keep_previous && all_keep;
   return workers;
 }

@@ -120,8 +120,10 @@ class ReceivedMessage {
   // What the message begins with, which is not taken.
   template <class T>
   T first() const {
-    ReceivedMessage copy(bytes_);
-    return copy.take<T>();
+    T item{};
+    if (sizeof(Message::Head) + sizeof(T) > bytes_.size()) refuse();
+    std::memcpy(static_cast<void*>(&item), bytes_.data() + sizeof(Message::Head), sizeof(T));
+    return item;
   }
   template <class T>
   T take() {

@@ -1,13 +1,21 @@
 #include "engine/work/row_moves.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace blco {
 namespace {
 
-// Of all rows that a worker sends in a round, and of all that it receives.
-constexpr std::uint64_t numbers_at_once = 1 << 17;
+// Of all rows that a worker sends in a round, and of all that it receives: a move takes few rounds, because many
+// messages take longer than their bytes.
+std::uint64_t numbers_at_once(std::uint64_t longest_mode, std::uint64_t columns, std::uint64_t workers) {
+  constexpr std::uint64_t least = 1 << 17;
+  constexpr std::uint64_t of_a_message = 1 << 14;
+  constexpr std::uint64_t rounds = 8;
+  const std::uint64_t all = longest_mode * columns;
+  return std::max({least, std::min(all, workers * of_a_message), all / rounds, workers * columns});
+}
 
 bool is_from_owners(Move move) { return move == Move::to_touchers || move == Move::to_leader; }
 bool is_of_leader(Move move) { return move == Move::to_leader || move == Move::from_leader; }
@@ -18,14 +26,18 @@ bool moves_all(Move move, std::size_t worker) { return worker == 0 && (is_of_lea
 }  // namespace
 
 RowMoves::RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const std::vector<std::uint64_t>& shape,
-                   int columns, Rows& rows)
+                   int columns, Rows& rows, bool on_device)
     : peers_(&peers),
       owners_(std::move(owners)),
       rows_(&rows),
+      on_device_(on_device),
       rank_(static_cast<std::size_t>(peers.rank())),
       columns_(static_cast<std::size_t>(columns)),
-      block_rows_(std::max<std::uint64_t>(1, numbers_at_once / columns_ / owners_.workers())),
+      block_rows_(numbers_at_once(std::ranges::max(shape), columns_, owners_.workers()) / columns_ / owners_.workers()),
       messages_(owners_.workers()) {
+  const auto most_numbers = static_cast<std::size_t>(block_rows_) * columns_;
+  block_.reserve(most_numbers);
+  for (std::vector<double>& message : messages_) message.reserve(most_numbers);
   const auto rows_of = [&](std::size_t worker) {
     std::vector<IndexRange> ranges;
     for (std::size_t mode = 0; mode < shape.size(); ++mode) ranges.push_back(owners_.rows(mode, worker));
@@ -51,9 +63,10 @@ RowMoves::RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const st
 }
 
 // What is sent and what is received at once, and a block.
-std::uint64_t RowMoves::memory_bytes(int columns, int workers) {
-  const std::uint64_t a_row_of_each = static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(workers);
-  return 3 * std::max(a_row_of_each, numbers_at_once) * sizeof(double);
+std::uint64_t RowMoves::memory_bytes(const std::vector<std::uint64_t>& shape, int columns, int workers) {
+  return 3 * sizeof(double) *
+         numbers_at_once(std::ranges::max(shape), static_cast<std::uint64_t>(columns),
+                         static_cast<std::uint64_t>(workers));
 }
 
 bool RowMoves::touches_all(int mode) const {
@@ -90,7 +103,20 @@ void RowMoves::make(Move move, const MovedRows& what) {
   for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
     longest = std::max(longest, owners_.rows(mode, worker).end - owners_.rows(mode, worker).begin);
   }
+  failure_ = nullptr;
   for (std::uint64_t round = 0; round * block_rows_ < longest; ++round) make_round(move, what, round);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// Whoever fails goes on, with messages of the same lengths, since the others wait for them.
+template <class Part>
+void RowMoves::unless_failed(const Part& part) {
+  if (failure_) return;
+  try {
+    part();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
 }
 
 // Every worker has a block of its own rows, and exchanges some of them with each other worker.
@@ -107,8 +133,14 @@ void RowMoves::make_round(Move move, const MovedRows& what, std::uint64_t round)
     const int peer = static_cast<int>(worker);
     const IndexRange theirs = block(mode, worker, round);
     if (!from_owners) is_read_ = false;
-    const std::span<const double> sent =
-        pack(move, what, from_owners ? worker : rank_, from_owners ? own : theirs, messages_[worker]);
+    const std::size_t other = from_owners ? worker : rank_;
+    const IndexRange& block_sent = from_owners ? own : theirs;
+    std::span<const double> sent;
+    unless_failed([&] { sent = pack(move, what, other, block_sent, messages_[worker]); });
+    if (failure_) {
+      messages_[worker].resize(static_cast<std::size_t>(count_moved(move, mode, other, block_sent)) * columns_);
+      sent = messages_[worker];
+    }
     if (!sent.empty()) out.push_back({peer, std::as_bytes(sent)});
     const std::uint64_t rows = count_moved(move, mode, from_owners ? rank_ : worker, from_owners ? theirs : own);
     if (rows > 0) in.push_back({peer, static_cast<std::size_t>(rows) * columns_ * sizeof(double)});
@@ -116,11 +148,15 @@ void RowMoves::make_round(Move move, const MovedRows& what, std::uint64_t round)
   // Sums of a row are added up in the order of workers, after the owner's own.
   is_read_ = false;
   peers_->exchange(out, in, [&](std::size_t i, std::span<const std::byte> message) {
-    const auto worker = static_cast<std::size_t>(in[i].peer);
-    unpack(move, what, from_owners ? rank_ : worker, from_owners ? block(mode, worker, round) : own,
-           {reinterpret_cast<const double*>(message.data()), message.size() / sizeof(double)});
+    unless_failed([&] {
+      const auto worker = static_cast<std::size_t>(in[i].peer);
+      unpack(move, what, from_owners ? rank_ : worker, from_owners ? block(mode, worker, round) : own,
+             {reinterpret_cast<const double*>(message.data()), message.size() / sizeof(double)});
+    });
   });
-  if (!from_owners && is_read_) write_rows(what, own.begin, block_);
+  unless_failed([&] {
+    if (!from_owners && is_read_) write_rows(what, own.begin, block_);
+  });
 }
 
 // Rows of a whole block are not copied once more, and an owner's only once for all who get them.
@@ -149,6 +185,13 @@ void RowMoves::unpack(Move move, const MovedRows& what, std::size_t other, const
   const bool adds = move == Move::sum || move == Move::sum_all;
   if (!adds && in.size() == static_cast<std::size_t>(block.end - block.begin) * columns_) {
     return write_rows(what, block.begin, in);
+  }
+  // Single rows, where that is cheap.
+  if (is_from_owners(move) && what.matrix == MovedRows::Matrix::factor && !on_device_) {
+    numbers_of_rows_.clear();
+    for_each_moved(move, static_cast<std::size_t>(what.mode), other, block,
+                   [&](std::uint64_t row) { numbers_of_rows_.push_back(static_cast<std::uint32_t>(row)); });
+    return rows_->load_rows(what.mode, numbers_of_rows_, in);
   }
   if (is_from_owners(move) || !is_read_) read_block(what, block);
   for_each_moved(move, static_cast<std::size_t>(what.mode), other, block, [&](std::uint64_t row) {

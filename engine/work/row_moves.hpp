@@ -4,6 +4,7 @@
 #include <blco/peers.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -35,15 +36,17 @@ class RowMoves {
  public:
   // Tells the owners which of their rows this worker touches: all workers make one at the same time. `rows` is this
   // worker's, and must outlive this, as `peers` must. `shape` is that of the tensor; rows have `columns` numbers.
+  // `on_device`: single rows are slow to access.
   RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const std::vector<std::uint64_t>& shape, int columns,
-           Rows& rows);
+           Rows& rows, bool on_device);
 
   // Of one of so many workers, beside its bits.
-  static std::uint64_t memory_bytes(int columns, int workers);
+  static std::uint64_t memory_bytes(const std::vector<std::uint64_t>& shape, int columns, int workers);
 
   // Whether the chunks of this worker have all rows of the mode.
   bool touches_all(int mode) const;
-  // All workers make the same moves, one after the other.
+  // All workers make the same moves, one after the other. What fails here alone is thrown at the end, so that no other
+  // worker waits for this one.
   void make(Move move, const MovedRows& what);
 
  private:
@@ -53,6 +56,8 @@ class RowMoves {
   void for_each_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block,
                       const Visit& visit) const;
   std::uint64_t count_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block) const;
+  template <class Part>
+  void unless_failed(const Part& part);
   void make_round(Move move, const MovedRows& what, std::uint64_t round);
   std::span<const double> pack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block,
                                std::vector<double>& out);
@@ -64,6 +69,7 @@ class RowMoves {
   Peers* peers_;
   RowOwners owners_;
   Rows* rows_;
+  bool on_device_;
   std::size_t rank_;
   std::size_t columns_;
   std::uint64_t block_rows_;
@@ -71,7 +77,9 @@ class RowMoves {
   std::vector<std::vector<double>> messages_;  // to each worker
   std::vector<double> block_;                  // rows of a block
   bool is_read_ = false;                       // they are there
-  std::span<const double> whole_;              // a message with all rows of this worker's block
+  std::vector<std::uint32_t> numbers_of_rows_;
+  std::exception_ptr failure_;     // of this move
+  std::span<const double> whole_;  // a message with all rows of this worker's block
 };
 
 }  // namespace blco

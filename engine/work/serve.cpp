@@ -29,8 +29,8 @@ class ServedJob {
       : shape_(tensor.shape()),
         columns_(order.columns),
         job_(tensor, compute, needs_of(tensor, order)),
-        touched_(known && !order.draws && !order.single_pass ? *known : job_.touched_rows()) {
-    if (!order.draws && !order.single_pass) known = touched_;
+        touched_(known && !order.draws ? *known : job_.touched_rows()) {
+    if (!known && !order.draws && !order.single_pass) known = touched_;
     job_.make_backend();
     streamer_ = job_.make_streamer();
   }
@@ -45,7 +45,8 @@ class ServedJob {
   void take_rows(ReceivedMessage& message, Peers& peers) {
     RowOwners owners(static_cast<std::size_t>(peers.size()), message.take_rest<std::uint64_t>());
     job_.backend().own(owners.rows_of(static_cast<std::size_t>(peers.rank())));
-    moves_.emplace(peers, std::move(owners), std::move(touched_), shape_, columns_, job_.backend());
+    moves_.emplace(peers, std::move(owners), std::move(touched_), shape_, columns_, job_.backend(),
+                   job_.has_factors_on_device());
   }
 
   void move(ReceivedMessage& message) {

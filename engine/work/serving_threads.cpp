@@ -1,5 +1,6 @@
 #include "engine/work/serving_threads.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -14,6 +15,15 @@
 #include "blco/option_name.hpp"
 
 namespace blco {
+
+namespace {
+
+std::optional<int> first_gpu(const std::vector<ThreadWorker>& workers) {
+  const auto found = std::ranges::find_if(workers, [](const ThreadWorker& of) { return of.gpu.has_value(); });
+  return found == workers.end() ? std::nullopt : found->gpu;
+}
+
+}  // namespace
 
 // The messages from each worker to each.
 class ServingThreads::Mail {
@@ -40,25 +50,27 @@ class ServingThreads::Mail {
   // Hands a message over where it lies, until the other worker has taken it.
   void lend(int from, int to, std::span<const std::byte> message) {
     const std::lock_guard lock(mutex_);
-    loans_[{from, to}] = message;
+    loans_[{from, to}] = {.message = message};
     changed_.notify_all();
   }
   std::span<const std::byte> borrow(int from, int to) {
     std::unique_lock lock(mutex_);
-    std::optional<std::span<const std::byte>>& loan = loans_[{from, to}];
-    changed_.wait(lock, [&] { return failure_ || loan; });
+    Loan& loan = loans_[{from, to}];
+    changed_.wait(lock, [&] { return failure_ || loan.message; });
     if (failure_) std::rethrow_exception(failure_);
-    return *loan;
+    loan.is_read = true;
+    return *loan.message;
   }
   void give_back(int from, int to) {
     const std::lock_guard lock(mutex_);
-    loans_[{from, to}].reset();
+    loans_[{from, to}] = {};
     changed_.notify_all();
   }
+  // After a failure nobody begins to read it.
   void await_return(int from, int to) {
     std::unique_lock lock(mutex_);
-    std::optional<std::span<const std::byte>>& loan = loans_[{from, to}];
-    changed_.wait(lock, [&] { return failure_ || !loan; });
+    Loan& loan = loans_[{from, to}];
+    changed_.wait(lock, [&] { return !loan.message || (failure_ && !loan.is_read); });
   }
   // A worker has ended before its time: nobody waits for it, nor for another.
   void fail(std::exception_ptr failure) {
@@ -69,15 +81,19 @@ class ServingThreads::Mail {
 
  private:
   using Box = std::deque<std::vector<std::byte>>;
+  struct Loan {
+    std::optional<std::span<const std::byte>> message = {};
+    bool is_read = false;
+  };
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::pair<int, int>, Box> boxes_;
-  std::map<std::pair<int, int>, std::optional<std::span<const std::byte>>> loans_;
+  std::map<std::pair<int, int>, Loan> loans_;
   std::exception_ptr failure_;
 };
 
-class ServingThreads::Peer final : public ThreadPeers {
+class ServingThreads::Peer final : public Peers {
  public:
   Peer(ServingThreads& threads, std::size_t rank)
       : mail_(threads.mail_.get()),
@@ -110,11 +126,7 @@ class ServingThreads::Peer final : public ThreadPeers {
     for (const Outgoing& to : out) mail_->await_return(rank_, to.peer);
     if (failure) std::rethrow_exception(failure);
   }
-  ChunkQueue& queue() override { return *queue_; }
-  std::optional<int> first_gpu() const override {
-    const auto found = std::ranges::find_if(*workers_, [](const ThreadWorker& of) { return of.gpu.has_value(); });
-    return found == workers_->end() ? std::nullopt : found->gpu;
-  }
+  ChunkQueue* chunk_queue() override { return queue_; }
 
  private:
   Mail* mail_;
@@ -124,7 +136,7 @@ class ServingThreads::Peer final : public ThreadPeers {
 };
 
 ServingThreads::ServingThreads(std::vector<ThreadWorker> workers)
-    : workers_(std::move(workers)), mail_(std::make_unique<Mail>()), queue_(workers_.size()) {
+    : workers_(std::move(workers)), mail_(std::make_unique<Mail>()), queue_(workers_.size(), first_gpu(workers_)) {
   for (std::size_t rank = 0; rank < size(); ++rank) {
     peers_.push_back(std::make_unique<Peer>(*this, rank));
     workers_[rank].compute.peers = peers_.back().get();

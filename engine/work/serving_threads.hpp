@@ -21,14 +21,6 @@ struct ThreadWorker {
   std::optional<int> gpu = {};
 };
 
-// Workers of one process, which share chunks.
-class ThreadPeers : public Peers {
- public:
-  virtual ChunkQueue& queue() = 0;
-  // Of all workers.
-  virtual std::optional<int> first_gpu() const = 0;
-};
-
 class ServingThreads {
  public:
   // The first of the workers leads, in the thread that asks for a job.

@@ -56,13 +56,20 @@ void SharedFactors::set_factor(int mode, const Holders& holders) const {
 }
 
 void SharedFactors::move(Move move, const MovedRows& what) const {
+  // Also after a failure: what has been loaded here by then is no other factor.
+  struct NoteVersion {
+    ~NoteVersion() { state->versions[mode] = own->version(static_cast<int>(mode)); }
+    State* state;
+    Factors* own;
+    std::size_t mode;
+  };
+  const NoteVersion at_end{state_.get(), own_, static_cast<std::size_t>(what.mode)};
   Message message(MessageKind::move);
   message.put(move).put(what);
   tree_->order(message, Combining::sums, [&] {
     moves_->make(move, what);
     return std::vector<double>();
   });
-  if (what.matrix == Matrix::factor) state_->versions[static_cast<std::size_t>(what.mode)] = own_->version(what.mode);
 }
 
 void SharedFactors::to_leader(const MovedRows& what) const {
@@ -183,13 +190,15 @@ std::vector<double> SharedFactors::take_factor(int mode) {
   return own_->take_factor(mode);
 }
 
-std::vector<double> SharedFactors::take(StepOrder step, std::span<const double> first, std::span<const double> second) {
+std::vector<double> SharedFactors::take(StepOrder step, std::span<const double> first, std::span<const double> second,
+                                        const std::function<std::vector<double>()>& own_part) {
   step.first_numbers = first.size();
   std::vector<double> numbers(first.begin(), first.end());
   numbers.insert(numbers.end(), second.begin(), second.end());
   Message message(MessageKind::step);
   message.put(step).put(std::span(numbers));
-  return tree_->order(message, combining_of(step.kind), [&] { return take_step(*own_, step, numbers); });
+  return tree_->order(message, combining_of(step.kind),
+                      [&] { return own_part ? own_part() : take_step(*own_, step, numbers); });
 }
 
 std::vector<double> SharedFactors::change(const StepOrder& step, std::span<const double> first,
@@ -219,13 +228,13 @@ void SharedFactors::copy_vector(int from, int to) {
 void SharedFactors::copy_to_vector(int mode, int vector) {
   to_owners(factor_of(mode));
   take({.kind = StepKind::copy_to_vector, .mode = mode, .vector = vector});
-  holders(vector_of(vector, mode)) = {.leader = holders(factor_of(mode)).leader};
+  holders(vector_of(vector, mode)) = holders(factor_of(mode));
 }
 
 void SharedFactors::copy_from_vector(int mode, int vector) {
   to_owners(vector_of(vector, mode));
   take({.kind = StepKind::copy_from_vector, .mode = mode, .vector = vector});
-  set_factor(mode, {.leader = holders(vector_of(vector, mode)).leader});
+  set_factor(mode, holders(vector_of(vector, mode)));
 }
 
 SolvedRows SharedFactors::solve_rows(int mode, const RowProblem& problem) {
@@ -238,7 +247,13 @@ SolvedRows SharedFactors::solve_rows(int mode, const RowProblem& problem) {
   StepOrder step{.kind = StepKind::solve_rows, .mode = mode, .columns = problem.solver->rank()};
   step.constraint = problem.constraint;
   step.values[0] = problem.rho;
-  SolvedRows solved{.squares = change(step, problem.system, problem.weights)};
+  to_owners(factor_of(mode));
+  SolvedRows solved{.squares = take(step, problem.system, problem.weights, [&] {
+                      SolvedRows own = own_->solve_rows(mode, problem);
+                      own.squares.push_back(own.inner);
+                      return own.squares;
+                    })};
+  set_factor(mode, {.leader = false});
   solved.inner = solved.squares.back();
   solved.squares.pop_back();
   return solved;
@@ -283,9 +298,16 @@ void SharedFactors::raise_to_zero(int mode) {
 
 std::vector<double> SharedFactors::extrapolate(int mode, int vector, const Extrapolation& step) {
   to_owners(vector_of(vector, mode));
-  StepOrder order{.kind = StepKind::extrapolate, .mode = mode, .vector = vector, .flag = step.nonnegative};
-  std::vector<double> squares = change(order, step.of_factor, step.of_vector);
-  holders(vector_of(vector, mode)) = {.leader = false};
+  to_owners(factor_of(mode));
+  // All rows change alike: those that are up to date in both stay so.
+  const Holders before = holders(factor_of(mode));
+  Holders& of_vector = holders(vector_of(vector, mode));
+  const Holders both{
+      .leader = before.leader && of_vector.leader, .owners = true, .touchers = before.touchers && of_vector.touchers};
+  const StepOrder order{.kind = StepKind::extrapolate, .mode = mode, .vector = vector, .flag = step.nonnegative};
+  std::vector<double> squares = take(order, step.of_factor, step.of_vector);
+  of_vector = before;
+  set_factor(mode, both);
   return squares;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -78,10 +79,9 @@ class SharedFactors final : public Factors {
     std::vector<Holders> outputs;
     std::vector<Holders> duals;
     std::vector<std::vector<Holders>> vectors;  // of each vector
-    // Outputs that are not added up yet, in which the others have a part, and those to which any rows here belong.
-    ModeSet partial = 0;
-    ModeSet of_others = 0;
-    ModeSet any_rows = 0;
+    ModeSet partial = 0;                        // outputs whose parts are not added up yet
+    ModeSet of_others = 0;                      // in which the other workers have a part
+    ModeSet any_rows = 0;  // of which this worker may have a part of any row, not only of those that its chunks have
   };
   int modes() const { return static_cast<int>(state_->factors.size()); }
   Holders& holders(const MovedRows& what) const;
@@ -89,12 +89,13 @@ class SharedFactors final : public Factors {
   void move(Move move, const MovedRows& what) const;
   void to_leader(const MovedRows& what) const;
   void to_owners(const MovedRows& what) const;
-  // Rows of the matrix have been loaded here, which had all of them.
+  // Rows have been loaded into the matrix here, which had all of the others.
   void set_loaded(const MovedRows& what);
   // Adds up the parts of an output.
   void settle(int mode) const;
-  // Takes a step at all workers.
-  std::vector<double> take(StepOrder step, std::span<const double> first = {}, std::span<const double> second = {});
+  // Takes a step at all workers; `own_part` is the same step here, if it is given.
+  std::vector<double> take(StepOrder step, std::span<const double> first = {}, std::span<const double> second = {},
+                           const std::function<std::vector<double>()>& own_part = {});
   // One that changes the rows of a factor where they are owned.
   std::vector<double> change(const StepOrder& step, std::span<const double> first = {},
                              std::span<const double> second = {});

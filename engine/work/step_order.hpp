@@ -32,8 +32,8 @@ enum class StepKind : std::uint8_t {
   copy_from_vector,
 };
 
-// The arguments of a function of Steps or Rows, of which numbers by column follow: so many of the first kind, then the
-// others.
+// The arguments of a function of Steps or Rows. In a message its lists of numbers follow, one after the other: there
+// are at most two, and `first_numbers` is the length of the first one.
 struct StepOrder {
   StepKind kind = StepKind::gram;
   int mode = 0;

@@ -18,7 +18,7 @@ WorkerGroup::~WorkerGroup() {
 }
 
 bool WorkerGroup::add_peers(const OrderTree& tree, const ChunkSource& tensor, const JobOrder& job,
-                            const BackendConfig& config, const std::function<TouchedRows()>& touched) {
+                            const BackendConfig& config, bool on_device, const std::function<TouchedRows()>& touched) {
   tree_ = &tree;
   chunk_count_ = tensor.info().chunk_count();
   const std::vector<std::uint64_t>& shape = tensor.info().shape;
@@ -38,7 +38,7 @@ bool WorkerGroup::add_peers(const OrderTree& tree, const ChunkSource& tensor, co
   message.put(owners.first_rows());
   tree.order(message, Combining::sums, [&] {
     backend_->own(owners.rows_of(0));
-    moves_ = std::make_unique<RowMoves>(tree.peers(), owners, std::move(own), shape, config.rank, *backend_);
+    moves_ = std::make_unique<RowMoves>(tree.peers(), owners, std::move(own), shape, config.rank, *backend_, on_device);
     return std::vector<double>();
   });
   shared_ = std::make_unique<SharedFactors>(tree, *moves_, *backend_, config);

@@ -38,7 +38,7 @@ class WorkerGroup {
   // rows of this worker's chunks, while the others find theirs. Arguments must outlive this. Returns whether all others
   // keep previous factors. Throws what keeps one of them from the job.
   bool add_peers(const OrderTree& tree, const ChunkSource& tensor, const JobOrder& job, const BackendConfig& config,
-                 const std::function<TouchedRows()>& touched);
+                 bool on_device, const std::function<TouchedRows()>& touched);
   // What workers share in each pass.
   void share(ChunkQueue& queue) { queue_ = &queue; }
 

@@ -133,7 +133,10 @@ class HostBackend : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     copy_in(mode, rows, factors_[mode].rows(), first_row);
-    set_changed(mode);
+    const OwnedRows& owned = owned_[index(mode)];
+    const std::uint64_t end = first_row + rows.size() / static_cast<std::size_t>(columns_[index(mode)]);
+    if (first_row < owned.end && end > owned.begin) return set_changed(mode);
+    factors_.mark_changed(mode);  // what is not owned has no part in Grams, and no bits
   }
 
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {

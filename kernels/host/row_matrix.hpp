@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "kernels/aligned_buffer.hpp"
 
@@ -89,18 +90,21 @@ class FactorMatrix {
   RowsView<T> rows() { return {matrix_.row(0), matrix_.rows(), matrix_.stride()}; }
   // The same part in each call; before another one, call mark_all_live(). Its words of bits begin at its first row.
   FactorView<T> part(std::uint64_t first, std::uint64_t count) {
+    is_all_live_ = false;
     return {rows().part(first, count), live_.data() + words_of(first)};
   }
   const RowMatrix<T, Padded>& matrix() const { return matrix_; }
 
   // Call after writing rows without updating the bits.
   void mark_all_live() {
+    if (std::exchange(is_all_live_, true)) return;
     for (std::uint64_t& word : live_.span()) word = ~std::uint64_t{0};
   }
 
  private:
   RowMatrix<T, Padded> matrix_;
   AlignedBuffer<std::uint64_t> live_;
+  bool is_all_live_ = false;
 };
 
 }  // namespace blco

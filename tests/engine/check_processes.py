@@ -137,12 +137,16 @@ class FourProcesses:
         # The least memory of each, which messages name.
         self.memory = ["1MiB"] * PROCESSES
         self.restore()
-        while True:
-            output, _ = self.start("--time-limit", "1s").communicate(timeout=60)
+        seconds = 1
+        while not self.model.exists():
+            output, _ = self.start("--time-limit", f"{seconds}s").communicate(timeout=60 + seconds)
             short = re.search(r"(?:process (\d) of \d: )?this job requires .* give at least --memory (\w+)", output)
-            if not short:
-                break
-            self.memory[int(short[1] or 0)] = short[2]
+            if short:
+                self.memory[int(short[1] or 0)] = short[2]
+            elif seconds < 60:  # the first sweep may take longer on a busy machine
+                seconds *= 3
+            else:
+                sys.exit(f"four processes have fitted no model:\n{output}")
         self.model.unlink()
         self.checkpoint.unlink()
 

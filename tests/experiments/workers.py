@@ -92,12 +92,18 @@ def exchanged(rows, cuts):
     return sent.sum(axis=1), sent.sum(axis=0), peers
 
 
-def by_owners(rows, lengths):
-    """Rows and messages that each worker sends and receives."""
+def by_owners(rows, lengths, rank):
+    """Rows and messages that each worker sends and receives. Workers exchange rows in rounds: of each owner, a block."""
     moved, messages = 0, 0
+    size = len(rows[0])
+    longest = max(lengths) * rank
+    block = max(1 << 17, min(longest, size << 14), longest // 8, size * rank) // rank // size
     for of_mode, length in zip(rows, lengths):
-        touched, owned, peers = exchanged(of_mode, owners_of(of_mode, length))
-        moved, messages = moved + 2 * (touched + owned), messages + 4 * peers
+        cuts = owners_of(of_mode, length)
+        touched, owned, peers = exchanged(of_mode, cuts)
+        of_mode_moved = 2 * (touched + owned)
+        rounds = -(-np.diff(cuts).max() // block)
+        moved, messages = moved + of_mode_moved, messages + np.minimum(4 * peers * rounds, of_mode_moved)
     return moved, messages
 
 
@@ -126,7 +132,7 @@ def simulate(coordinates, size, arguments):
     cost = lambda count, messages: count * row_bytes / arguments.bandwidth + messages * arguments.latency
     passes = modes * nonzeros / size / arguments.rate
     tree, tree_seconds = by_tree(rows, size, cost)
-    owners, owner_messages = by_owners(rows, lengths)
+    owners, owner_messages = by_owners(rows, lengths, arguments.rank)
     targets, target_messages, own_nonzeros = by_targets(coordinates, rows, lengths, size)
     dense = np.full(size, 4 * (size - 1) / size * sum(lengths))
     dense_messages = 4 * (size - 1) * modes

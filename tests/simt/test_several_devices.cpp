@@ -143,6 +143,7 @@ TEST_F(SeveralDevices, CopyFromPinnedMemoryAlone) {
 // Whether the GPU comes to take one of these chunks is a matter of time; where they lie is not.
 TEST_F(SeveralDevices, PinThePackedChunksOfTheCpu) {
   CpdOptions options = on({"cpu=1000", "cuda:1=0.001"});
+  options.momentum = false;  // whose vector would be pinned too
   options.compute.memory.device_bytes = plan_cpd(*tensor_, on({"cuda:1"})).device_minimum_bytes;
   options.compute.memory.host_bytes = plan_cpd(*tensor_, options).minimum_bytes;
   for (int step = 0; step < 40 && plan_cpd(*tensor_, options).packed_chunks == 0; ++step) {

@@ -14,6 +14,7 @@
 #include <blco/error.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -47,10 +48,8 @@ class MpiPeers final : public Peers {
                   "this MPI lets one thread of a process call it only; install one with MPI_THREAD_SERIALIZED");
     }
     look_at_machine();
-    for (int peer = 0; peer < size_; ++peer) {
-      if (peer != rank_) near_.push_back(peer);
-    }
-    signs_.assign(near_.size(), MPI_REQUEST_NULL);
+    signs_.assign(static_cast<std::size_t>(size_), MPI_REQUEST_NULL);
+    last_signs_.assign(static_cast<std::size_t>(size_), Clock::now());
     signs_of_life_ = std::thread([this] { show_life(); });
   }
 
@@ -59,7 +58,7 @@ class MpiPeers final : public Peers {
     ends_ = true;
     signs_of_life_.join();
     MPI_Barrier(MPI_COMM_WORLD);
-    for (const int peer : near_) static_cast<void>(has_shown_life(peer));
+    take_signs();
     MPI_Finalize();
   }
   MpiPeers(const MpiPeers&) = delete;
@@ -107,8 +106,8 @@ class MpiPeers final : public Peers {
     std::vector<MPI_Request> sent(out.size(), MPI_REQUEST_NULL);
     std::vector<MPI_Request> received(in.size(), MPI_REQUEST_NULL);
     std::vector<std::vector<std::byte>> messages;
+    for (const Incoming& from : in) messages.emplace_back(from.bytes);
     for (std::size_t i = 0; i < in.size(); ++i) {
-      messages.emplace_back(in[i].bytes);
       const int bytes = length_of(in[i].bytes);
       const std::lock_guard lock(mutex_);
       MPI_Irecv(messages[i].data(), bytes, MPI_BYTE, in[i].peer, exchange_tag, MPI_COMM_WORLD, &received[i]);
@@ -118,15 +117,21 @@ class MpiPeers final : public Peers {
       const std::lock_guard lock(mutex_);
       MPI_Isend(out[i].message.data(), bytes, MPI_BYTE, out[i].peer, exchange_tag, MPI_COMM_WORLD, &sent[i]);
     }
+    std::exception_ptr failure;  // which leaves nothing on its way
     for (std::size_t i = 0; i < in.size(); ++i) {
       MPI_Status status;
       wait_for(received[i], in[i].peer, &status);
       int bytes = 0;
       MPI_Get_count(&status, MPI_BYTE, &bytes);
-      check_length(in[i], static_cast<std::size_t>(bytes));
-      take(i, messages[i]);
+      try {
+        check_length(in[i], static_cast<std::size_t>(bytes));
+        if (!failure) take(i, messages[i]);
+      } catch (...) {
+        failure = std::current_exception();
+      }
     }
     for (std::size_t i = 0; i < out.size(); ++i) wait_for(sent[i], out[i].peer);
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:
@@ -192,13 +197,14 @@ class MpiPeers final : public Peers {
   template <class IsDone>
   void wait(int peer, const IsDone& is_done) {
     constexpr int eager_polls = 200;
-    Clock::time_point last_sign = Clock::now();
+    const Clock::time_point begin = Clock::now();
     for (int poll = 0;; ++poll) {
       {
         const std::lock_guard lock(mutex_);
         check_lost();
         if (is_done()) return;
-        if (has_shown_life(peer)) last_sign = Clock::now();
+        take_signs();
+        const Clock::time_point last_sign = std::max(begin, last_signs_[static_cast<std::size_t>(peer)]);
         if (std::chrono::duration<double>(Clock::now() - last_sign).count() > timeout_) lost_ = peer;
         check_lost();
       }
@@ -218,29 +224,32 @@ class MpiPeers final : public Peers {
                                    " seconds: it is stopped, or its machine cannot be reached");
   }
 
-  static bool has_shown_life(int peer) {
-    bool has_sign = false;
-    for (int is_there = 1; is_there != 0;) {
-      MPI_Iprobe(peer, alive_tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
-      if (is_there == 0) break;
-      MPI_Recv(nullptr, 0, MPI_BYTE, peer, alive_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      has_sign = true;
+  // Of all, so that none pile up.
+  void take_signs() {
+    for (;;) {
+      int is_there = 0;
+      MPI_Status status;
+      MPI_Iprobe(MPI_ANY_SOURCE, alive_tag, MPI_COMM_WORLD, &is_there, &status);
+      if (is_there == 0) return;
+      MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, alive_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      last_signs_[static_cast<std::size_t>(status.MPI_SOURCE)] = Clock::now();
     }
-    return has_sign;
   }
 
-  // To all that wait for this process. Who does not take the last sign gets no other.
+  // To all others, who may wait for this process. Who does not take the last sign gets no other.
   void show_life() {
     for (Clock::time_point next = Clock::now(); !ends_; std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
       if (Clock::now() < next) continue;
       next += between_signs_of_life;
       const std::lock_guard lock(mutex_);
       if (lost_ >= 0) return;
-      for (std::size_t i = 0; i < signs_.size(); ++i) {
+      take_signs();
+      for (int peer = 0; peer < size_; ++peer) {
+        MPI_Request& sign = signs_[static_cast<std::size_t>(peer)];
         int is_sent = 0;
-        MPI_Test(&signs_[i], &is_sent, MPI_STATUS_IGNORE);
-        if (is_sent == 0) continue;
-        MPI_Isend(nullptr, 0, MPI_BYTE, near_[i], alive_tag, MPI_COMM_WORLD, &signs_[i]);
+        MPI_Test(&sign, &is_sent, MPI_STATUS_IGNORE);
+        if (peer == rank_ || is_sent == 0) continue;
+        MPI_Isend(nullptr, 0, MPI_BYTE, peer, alive_tag, MPI_COMM_WORLD, &sign);
       }
     }
     const std::lock_guard lock(mutex_);
@@ -255,10 +264,10 @@ class MpiPeers final : public Peers {
   int gpu_sharers_ = 1;
   int gpu_rank_ = 0;
   std::vector<MachineName> machines_;
-  std::mutex mutex_;       // of all calls of MPI
-  int lost_ = -1;          // a peer
-  std::vector<int> near_;  // the others
-  std::vector<MPI_Request> signs_;
+  std::mutex mutex_;                           // of all calls of MPI
+  int lost_ = -1;                              // a peer
+  std::vector<MPI_Request> signs_;             // to each process
+  std::vector<Clock::time_point> last_signs_;  // of each
   std::atomic<bool> ends_ = false;
   std::thread signs_of_life_;
 };

@@ -43,6 +43,8 @@ struct Incoming {
 // Called with the place of a message among those that come in.
 using TakeMessage = std::function<void(std::size_t, std::span<const std::byte>)>;
 
+class ChunkQueue;
+
 // How the processes reach each other. All functions are called from one thread, and throw Error{io} if a peer cannot be
 // reached.
 class Peers {
@@ -76,6 +78,9 @@ class Peers {
   // receive may leave one out. Both sides know the lengths: throws Error{io} for another one. By default pairs of
   // processes take turns with send() and receive().
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take);
+
+  // Of the library's own: what workers of one process share.
+  virtual ChunkQueue* chunk_queue() { return nullptr; }
 
  protected:
   // Throws Error{io} for a message of another length than is expected.

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/work/peer_messages.hpp"
+#include "engine/work/row_moves.hpp"
 #include "engine/work/row_owners.hpp"
 #include "engine/work/serving_threads.hpp"
+#include "tests/idle_backend.hpp"
 
 namespace blco {
 namespace {
@@ -43,7 +46,7 @@ TEST(RowOwners, HaveAboutAsManyTouchesAsTheirShares) {
   of_long_mode[1] = 1;
   of_long_mode[4499] = 1;
   const RowOwners owners = RowOwners::by_touches({8999}, Shares({1, 1}), of_long_mode);
-  EXPECT_THAT(owners.first_rows(), testing::ElementsAre(0, 4499 * 2, 8999));
+  EXPECT_THAT(owners.first_rows(), testing::ElementsAre(0, 4, 8999));
 }
 
 TEST(RowOwners, MayBeWithoutRows) {
@@ -135,6 +138,42 @@ TEST_P(Exchange, RefusesAMessageOfAnotherLength) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, Exchange, testing::Bool(),
                          [](const auto& test) { return test.param ? "by_messages" : "in_memory"; });
+
+// Its factor can be read so many times, and then no more.
+class FailingRows final : public IdleBackend {
+ public:
+  explicit FailingRows(int reads) : reads_(reads) {}
+
+  void store_factor(int, std::uint64_t, std::span<double>) const override {
+    if (reads_-- == 0) throw Error(ErrorKind::cuda, "the device is gone");
+  }
+  std::string name() const override { return "idle"; }
+  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t) override { return nullptr; }
+  void begin_pass(const PassRequest&) override {}
+  void submit(int, const ChunkView&) override {}
+  void wait_slot(int) override {}
+  ResidentId keep(int, const ChunkView&, Tier) override { return 0; }
+  void submit_resident(ResidentId) override {}
+  void finish_pass() override {}
+
+ private:
+  mutable int reads_;
+};
+
+TEST(RowMoves, LetNobodyWaitForAWorkerThatFails) {
+  const std::vector<std::uint64_t> shape = {5000};
+  const RowOwners owners(2, {0, 2500, 5000});
+  run_workers(2, /*by_messages=*/false, [&](Peers& peers) {
+    FailingRows rows(peers.rank() == 1 ? 1 : 1000);
+    RowMoves moves(peers, owners, TouchedRows::all(shape), shape, /*columns=*/64, rows, /*on_device=*/false);
+    if (peers.rank() == 1) {
+      EXPECT_THROW(moves.make(Move::to_touchers, {}), Error);
+    } else {
+      moves.make(Move::to_touchers, {});
+    }
+    moves.make(Move::from_leader, {.matrix = MovedRows::Matrix::dual});
+  });
+}
 
 TEST(ReceivedMessage, RefusesWhatIsNoMessage) {
   Message message(MessageKind::pass);

@@ -40,6 +40,9 @@ struct MethodCase {
   int sweeps = 3;
   Start start = Start::automatic;
   std::optional<bool> momentum = {};
+  int rank = 5;
+  bool validates = true;  // where the method can
+  double tolerance = 1e-10;
 };
 
 void PrintTo(const MethodCase& test, std::ostream* out) { *out << test.name; }
@@ -56,7 +59,9 @@ std::vector<MethodCase> every_method() {
           // More of them would make the rounding of sums large.
           {"gcp_lbfgs", GcpMethod{.loss = {LossKind::poisson}, .evaluations = 5}},
           {"gcp_adam", GcpMethod{.loss = {LossKind::poisson_log}}},
-          {"complete", CompletionMethod()}};
+          {"complete", CompletionMethod()},
+          // Which holds entries back, since rows have few for this rank.
+          {"complete_held_back", CompletionMethod(), 3, Start::automatic, {}, 20, false, 1e-8}};
 }
 
 class WorkersOfEveryMethod : public testing::TestWithParam<MethodCase> {};
@@ -82,17 +87,19 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
   ASSERT_EQ(tensor.summary().chunk_count, 7);
   const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
-  CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  CpdOptions options{
+      .method = GetParam().method, .rank = GetParam().rank, .max_sweeps = GetParam().sweeps, .tolerance = 0};
   options.momentum = GetParam().momentum;
   options.start = GetParam().start;
-  if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
+  auto* const complete = std::get_if<CompletionMethod>(&options.method);
+  if (complete != nullptr && GetParam().validates) complete->validation = &unseen;
   options.compute.threads = 1;
   const CpdModel alone = fit_cpd(tensor, options);
   for (const int size : {1, 2, 3, 5, 8}) {
     SCOPED_TRACE(std::to_string(size) + " workers");
     CountingPeers others(tensor, size, {.threads = 2});
     options.compute.peers = &others;
-    expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
+    expect_same_model(fit_cpd(tensor, options), alone, GetParam().tolerance);
   }
 }
 
@@ -101,9 +108,11 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOneFromOneQueue) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
   const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
-  CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  CpdOptions options{
+      .method = GetParam().method, .rank = GetParam().rank, .max_sweeps = GetParam().sweeps, .tolerance = 0};
   options.momentum = GetParam().momentum;
-  if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
+  auto* const complete = std::get_if<CompletionMethod>(&options.method);
+  if (complete != nullptr && GetParam().validates) complete->validation = &unseen;
   options.compute.threads = 1;
   const CpdModel alone = fit_cpd(tensor, options);
   for (const std::uint64_t more_bytes : {0, 40'000}) {
@@ -121,7 +130,7 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOneFromOneQueue) {
         threads.compute(rank).memory.host_bytes = options.compute.memory.host_bytes + 200'000;
       }
       threads.serve(tensor);
-      expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
+      expect_same_model(fit_cpd(tensor, options), alone, GetParam().tolerance);
     }
   }
 }
@@ -177,6 +186,43 @@ TEST(Workers, ShareProductsAndEvaluationsToo) {
   EXPECT_NEAR(evaluate(tensor, factors, {}, AbsentCells::zeros, shared).value,
               evaluate(tensor, factors, {}, AbsentCells::zeros).value, 1e-6);
   EXPECT_GT(others.traffic()[0].messages, 10);
+}
+
+// A mode of so many rows is moved in several rounds; some of its rows have no entry.
+TEST(Workers, GiveTheModelOfOneForLongModes) {
+  const TemporaryFolder folder;
+  const std::vector<std::uint64_t> shape = {6000, 300, 200};
+  CoordinateTensor coordinates = random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4, .counts = true});
+  ingest_files({folder.write("in.tns", as_text(coordinates))}, folder / "in.blco",
+               {.shape = {6100, 300, 200}, .chunk_nnz = chunk_nnz});
+  const TensorFile tensor(folder / "in.blco");
+  for (const CpdMethod& method : {CpdMethod(AprMethod()), CpdMethod(CompletionMethod())}) {
+    CpdOptions options{.method = method, .rank = 64, .max_sweeps = 1, .tolerance = 0};
+    options.compute.threads = 2;
+    const CpdModel alone = fit_cpd(tensor, options);
+    CountingPeers others(tensor, 3, {.threads = 1});
+    options.compute.peers = &others;
+    expect_same_model(fit_cpd(tensor, options), alone, 1e-8);
+  }
+}
+
+// Rows of models have the tensor's order, rows of workers that of the container.
+TEST(Workers, GiveTheModelOfOneForReorderedModes) {
+  const TemporaryFolder folder;
+  ingest_counts(folder, {120, 140, 90});
+  ingest_files({folder / "in.tns"}, folder / "reordered.blco",
+               {.shape = {120, 140, 90}, .reorder = Reorder::frequency, .chunk_nnz = chunk_nnz});
+  const TensorFile tensor(folder / "reordered.blco");
+  CpdOptions options{.rank = 4, .max_sweeps = 4, .tolerance = 0};
+  const CpdModel alone = fit_cpd(tensor, options);
+  CountingPeers others(tensor, 3, {.threads = 1});
+  options.compute.peers = &others;
+  options.checkpoint = folder / "in.ckpt";
+  options.max_sweeps = 2;
+  fit_cpd(tensor, options);
+  options.resume = options.checkpoint;
+  options.max_sweeps = 4;
+  expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
 }
 
 TEST(Workers, ReadOnlyTheirChunks) {
@@ -410,16 +456,23 @@ TEST(Workers, StopWithTheModelOfTheLastSweepAndServeOn) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
   CountingPeers others(tensor, 3);
-  CpdOptions options{.rank = 4, .max_sweeps = 50, .tolerance = 0};
-  options.compute.peers = &others;
-  int sweeps = 0;
-  options.on_sweep = [&](const SweepReport& report) { return sweeps = report.sweep, true; };
-  options.on_progress = [&](const Progress&) { return sweeps < 3; };
-  const CpdModel stopped = fit_cpd(tensor, options);
-  EXPECT_EQ(stopped.stop_reason, StopReason::cancelled);
-  const CpdModel alone = fit_cpd(tensor, {.rank = 4, .max_sweeps = static_cast<int>(stopped.sweeps()), .tolerance = 0});
-  expect_same_model(stopped, alone, 1e-10);
-  EXPECT_EQ(fit_starts(tensor, {.rank = 4, .max_sweeps = 2, .compute = options.compute}, 3, {}).starts.size(), 3);
+  std::vector<RowConstraint> box_and_free(3);
+  box_and_free[1] = {.set = RowSet::box, .lower = 0, .upper = 4};
+  for (const auto& constraints : {std::vector<RowConstraint>(), box_and_free}) {
+    CpdOptions options{.method = AlsMethod{constraints}, .rank = 4, .max_sweeps = 50, .tolerance = 0};
+    options.compute.peers = &others;
+    int sweeps = 0;
+    options.on_sweep = [&](const SweepReport& report) { return sweeps = report.sweep, true; };
+    options.on_progress = [&](const Progress&) { return sweeps < 3; };
+    const CpdModel stopped = fit_cpd(tensor, options);
+    EXPECT_EQ(stopped.stop_reason, StopReason::cancelled);
+    const CpdModel alone = fit_cpd(
+        tensor,
+        {.method = options.method, .rank = 4, .max_sweeps = static_cast<int>(stopped.sweeps()), .tolerance = 0});
+    expect_same_model(stopped, alone, 1e-10);
+  }
+  const Compute shared{.peers = &others};
+  EXPECT_EQ(fit_starts(tensor, {.rank = 4, .max_sweeps = 2, .compute = shared}, 3, {}).starts.size(), 3);
 }
 
 }  // namespace
