@@ -14,6 +14,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/choice/run_starts.hpp"
+#include "engine/common/check_outputs.hpp"
 
 namespace blco {
 namespace {
@@ -173,6 +174,7 @@ std::optional<int> fit_ranks(const Tensor& tensor, const CpdOptions& options, st
   if (ranks.size() > 1) check_several(options, search);
   std::vector<std::filesystem::path> outputs = {options.checkpoint};
   for (const int rank : ranks) outputs.push_back(search.output ? search.output(rank) : options.output);
+  refuse_inputs_as_outputs({tensor.summary().file}, outputs);
   OutputFiles files(outputs);
   RankFits fits(tensor, options, search, files);
   fits.plan(ranks);

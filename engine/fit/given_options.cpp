@@ -31,6 +31,51 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
   return text;
 }
 
+// What a value of the option is in words, if the value is of another kind; else empty.
+std::string missing_kind(OptionKind kind, const OptionValue& value) {
+  const auto unless = [](bool is_right, const char* words) { return is_right ? "" : words; };
+  switch (kind) {
+    case OptionKind::flag:
+    case OptionKind::on_off:
+      return unless(std::holds_alternative<bool>(value), "true or false");
+    case OptionKind::whole:
+    case OptionKind::bytes:
+      // A negative one is out of range.
+      return unless(std::holds_alternative<std::uint64_t>(value) || number_in(value) < 0,
+                    "a whole number, in std::uint64_t");
+    case OptionKind::real:
+    case OptionKind::seconds:
+      return unless(std::holds_alternative<double>(value), "a number, in double");
+    case OptionKind::choice:
+    case OptionKind::loss:
+    case OptionKind::path:
+      return unless(std::holds_alternative<std::string>(value), "a text");
+    case OptionKind::words:
+      return unless(std::holds_alternative<std::vector<std::string>>(value), "texts");
+    case OptionKind::modes:
+      return unless(std::holds_alternative<ModeChoice>(value), "modes");
+    case OptionKind::box:
+      return unless(std::holds_alternative<BoxChoice>(value), "bounds and modes");
+    case OptionKind::model:
+      return unless(std::holds_alternative<const CpdModel*>(value), "a model");
+    case OptionKind::tensor:
+      return unless(std::holds_alternative<const Tensor*>(value), "a tensor");
+  }
+  return {};
+}
+
+void check_kind(const OptionRow& row, const OptionValue& value) {
+  const std::string kind = missing_kind(row.kind, value);
+  if (!kind.empty()) refuse(option_name(row.name) + " takes " + kind);
+}
+
+// Such as no modes, or a ridge of 0: what every method has without the option.
+bool asks_for_nothing(const OptionRow& row, bool is_of_method, const OptionValue& value) {
+  if (const auto* const is_on = std::get_if<bool>(&value)) return !*is_on;
+  if (const auto* const chosen = std::get_if<ModeChoice>(&value)) return !chosen->all && chosen->modes.empty();
+  return row.kind == OptionKind::real && !is_of_method && number_in(value) == 0;
+}
+
 // `wanted` is the method that was asked for, `fitted` what it comes to for this tensor.
 void check_owner(const OptionRow& row, const CpdMethod& wanted, const CpdMethod& fitted) {
   const std::string name = option_name(row.name);
@@ -44,7 +89,8 @@ void check_owner(const OptionRow& row, const CpdMethod& wanted, const CpdMethod&
   }
   std::vector<std::string> owners;
   for (const std::string& method : row.methods) owners.push_back(option_name("method", method));
-  refuse(name + " belongs to " + joined(owners, " and ") + ", not to " + name_of(fitted));
+  refuse(name + " belongs to " + joined(owners, " and ") + ", not to " + name_of(fitted) +
+         "; leave it out, or use another method");
 }
 
 const Option<CpdOptions>& row_of(const std::string& name) {
@@ -93,7 +139,9 @@ void set_constraints(CpdOptions& options, const std::vector<GivenOption>& given,
     for (RowConstraint& constraint : constraints) constraint.l1 = constraint.is_held() ? 0 : std::get<double>(value);
   });
   if (!is_any) return;
-  if (std::holds_alternative<AprMethod>(options.method) && find_given(given, "nonnegative") != nullptr) {
+  const OptionValue* const nonnegative = find_given(given, "nonnegative");
+  if (std::holds_alternative<AprMethod>(options.method) && nonnegative != nullptr &&
+      !asks_for_nothing(row_of("nonnegative"), false, *nonnegative)) {
     refuse(option_name("nonnegative") + " does not go with " + option_name("method", "apr") +
            ", whose factors are never negative; leave it out");
   }
@@ -103,16 +151,22 @@ void set_constraints(CpdOptions& options, const std::vector<GivenOption>& given,
 }  // namespace
 
 void check_value(const OptionRow& row, const OptionValue& value, const OptionValue& usual) {
+  if (std::holds_alternative<std::monostate>(value)) return;
+  check_kind(row, value);
   const std::string name = option_name(row.field_name());
   if (row.kind == OptionKind::choice && std::ranges::count(row.choices, std::get<std::string>(value)) == 0) {
     refuse(option_name(row.name) + ": " + quoted_for_message(std::get<std::string>(value)) + " is none of " +
            joined(row.choices, ", "));
   }
+  if (row.kind == OptionKind::loss && !parse_loss(std::get<std::string>(value))) {
+    refuse(option_name(row.name) + ": " + quoted_for_message(std::get<std::string>(value)) + " is none of " +
+           joined(loss_names(), ", ") + "; " + loss_parameter_ranges());
+  }
   if (!is_number(value) || value == usual) return;
   const double number = number_in(value);
+  if (!std::isfinite(number) && row.kind != OptionKind::seconds) refuse(name + " must be a finite number");
   const auto least = static_cast<double>(row.least);
-  if (std::isnan(number) || (std::isinf(number) && row.kind != OptionKind::seconds) || number < least ||
-      (row.is_above_least && number == least)) {
+  if (std::isnan(number) || number < least || (row.is_above_least && number == least)) {
     refuse(name + " must be " + (row.is_above_least ? "above " : "at least ") + std::to_string(row.least));
   }
   if (std::holds_alternative<std::uint64_t>(value) && std::get<std::uint64_t>(value) > row.most) {
@@ -143,6 +197,7 @@ void set_options(CpdOptions& options, const std::vector<GivenOption>& given, con
   };
   for (const auto& [name, value] : given) {
     const Option<CpdOptions>& row = row_of(name);
+    check_kind(row, value);
     check_value(row, value, row.get ? row.get(usual) : OptionValue());
   }
   if (const OptionValue* const file = find_given(given, "resume")) {
@@ -152,7 +207,10 @@ void set_options(CpdOptions& options, const std::vector<GivenOption>& given, con
   set("loss");
   const CpdMethod wanted = options.method;
   options.method = fitted_method(tensor, wanted);
-  for (const auto& [name, value] : given) check_owner(row_of(name), wanted, options.method);
+  for (const auto& [name, value] : given) {
+    const Option<CpdOptions>& row = row_of(name);
+    if (!asks_for_nothing(row, row.is_of_method, value)) check_owner(row, wanted, options.method);
+  }
   for (const auto& [name, value] : given) {
     if (name != "method" && row_of(name).set) set(name);
   }
@@ -202,11 +260,11 @@ void take_kept(const std::vector<std::string>& kept, const std::filesystem::path
     const char* const end = text.data() + text.size();
     const auto [rest, failure] = std::from_chars(text.data() + std::min(sign + 1, text.size()), end, number);
     if (failure != std::errc() || rest != end) fail(", which has no number");
-    OptionValue value = number;
-    if (row->kind == OptionKind::whole) {
-      if (!(number >= 0 && number < 0x1p53 && number == std::trunc(number))) fail(", which has no whole number");
-      value = static_cast<std::uint64_t>(number);
+    const bool is_whole = row->kind == OptionKind::whole;
+    if (is_whole && !(number >= 0 && number < 0x1p53 && number == std::trunc(number))) {
+      fail(", which has no whole number");
     }
+    const OptionValue value = is_whole ? OptionValue(static_cast<std::uint64_t>(number)) : OptionValue(number);
     try {
       check_value(*row, value, row->get({}));
     } catch (const Error&) {

@@ -107,7 +107,7 @@ Option<CpdOptions> method_choice() {
   return {{.name = "method",
            .group = "What is fitted",
            .kind = OptionKind::choice,
-           .choices = {"als", "apr", "gcp", "gcp-adam", "complete"},
+           .choices = method_names(),
            .is_kept = true,
            .help = "als: least squares over all cells. apr: counts, by Poisson's likelihood and multiplicative "
                    "updates. gcp: any of the losses of `loss`, over all cells. gcp-adam: the same over sampled cells; "
@@ -138,13 +138,13 @@ Option<CpdOptions> loss_choice() {
 }
 
 void add_constraints(std::vector<Option<CpdOptions>>& table) {
-  table.push_back(constraint_row(
-      {.name = "nonnegative",
-       .group = "What is fitted",
-       .kind = OptionKind::modes,
-       .word = "[MODES]",
-       .help = "Keep the factors of these modes at 0 or above; with `method = als` by HALS. MODES are names or numbers "
-               "from 0, separated by commas; without MODES all modes"}));
+  table.push_back(
+      constraint_row({.name = "nonnegative",
+                      .group = "What is fitted",
+                      .kind = OptionKind::modes,
+                      .word = "[MODES]",
+                      .help = "Keep the factors of these modes at 0 or above; with `method = als` by HALS",
+                      .syntax = "MODES are names or numbers from 0, separated by commas; without MODES all modes"}));
   table.push_back(constraint_row(
       {.name = "simplex",
        .group = "What is fitted",
@@ -153,14 +153,13 @@ void add_constraints(std::vector<Option<CpdOptions>>& table) {
        .word = "[MODES]",
        .help =
            "Keep each row of these modes' factors at 0 or above with the sum 1: shares of the components (AO-ADMM)"}));
-  table.push_back(constraint_row(
-      {.name = "box",
-       .group = "What is fitted",
-       .kind = OptionKind::box,
-       .methods = {"als"},
-       .word = "LO:HI[:MODES]",
-       .help = "Keep the entries of these modes' factors between LO and HI (AO-ADMM); without :MODES those of all "
-               "modes"}));
+  table.push_back(constraint_row({.name = "box",
+                                  .group = "What is fitted",
+                                  .kind = OptionKind::box,
+                                  .methods = {"als"},
+                                  .word = "LO:HI[:MODES]",
+                                  .help = "Keep the entries of these modes' factors between two numbers (AO-ADMM)",
+                                  .syntax = "Without :MODES those of all modes"}));
   table.push_back(constraint_row(
       {.name = "hold",
        .field = "held",
@@ -176,7 +175,6 @@ void add_constraints(std::vector<Option<CpdOptions>>& table) {
        .kind = OptionKind::real,
        .methods = {"als"},
        .word = "X",
-       .is_above_least = true,
        .help = "Add X times the sum of the factors' absolute entries to what is minimised, so that many entries become "
                "0. The values are divided by a power of two before, which brings them near 1"}));
 }
@@ -252,10 +250,10 @@ void add_methods(std::vector<Option<CpdOptions>>& table) {
        .field = "validation",
        .kind = OptionKind::tensor,
        .word = "FILE",
-       .help =
-           "A container of held-out entries, of the same shape and labels. blco-ingest makes it with --held-out-to, "
-           "or from another file with --labels-from the tensor (tables) or --shape. The fit stops when the error "
-           "over these entries has risen twice in a row, and keeps the model with the smallest error"},
+       .help = "Held-out entries, of the same shape and labels. The fit stops when the error over these entries has "
+               "risen twice in a row, and keeps the model with the smallest error",
+       .syntax = "FILE is a container. blco-ingest makes it with --held-out-to, or from another file with "
+                 "--labels-from the tensor (tables) or --shape"},
       &CompletionMethod::validation);
   validate.is_kept = false;
   table.push_back(validate);
@@ -315,7 +313,8 @@ void add_start_and_end(std::vector<Option<CpdOptions>>& table) {
                              .kind = OptionKind::seconds,
                              .word = "TIME",
                              .is_above_least = true,
-                             .help = "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"},
+                             .help = "Stop after this time, with the model of the last sweep",
+                             .syntax = "TIME is a number with a unit, such as 90s, 30m or 2h"},
                             &CpdOptions::time_limit_seconds));
 }
 
@@ -372,9 +371,9 @@ std::vector<Option<Compute>> make_compute_table() {
            .kind = OptionKind::words,
            .word = "LIST",
            .help = "Where to compute: cpu, cuda, or devices of this machine that share each pass (cpu, cuda:0, cuda:1 "
-                   "and so on, or all). The first device also updates the factors. A GPU begins with 12 times as many "
-                   "chunks as the CPU, unless shares are given, such as cpu=1,cuda:0=20. `memory` and `threads` are of "
-                   "all devices together. `device_memory` is of each GPU",
+                   "and so on, or all). A GPU begins with 12 times as many chunks and rows as the CPU, unless shares "
+                   "are given. `memory` and `threads` are of all devices together. `device_memory` is of each GPU",
+           .syntax = "With shares: cpu=1,cuda:0=20",
            .usual = "the GPU if there is one and this build supports it, else the CPU"},
           &Compute::devices),
       field_row({.name = "threads",

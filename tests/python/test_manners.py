@@ -34,6 +34,7 @@ blco.ingest("in.csv", "out.blco", modez=["a"])
 blco.fit_cpd(blco.open("in.blco"), 3, "asl")
 blco.fit_cpd(blco.open("in.blco"), 3, "gcp", loss="poison")
 blco.CPD(rnk=3)
+blco.CPD(hold=0)
 """
 
 
@@ -59,7 +60,7 @@ def test_mypy_knows_the_types_of_the_module(mypy):
 def test_mypy_finds_what_does_not_fit(mypy):
     found = [line.split(":")[1] for line in mypy(MISUSE).splitlines() if ": error: " in line]
 
-    assert found == ["4", "5", "6", "7", "8", "9"]
+    assert found == ["4", "5", "6", "7", "8", "9", "10"]
 
 
 ROUNDS = """

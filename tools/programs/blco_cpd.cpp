@@ -29,8 +29,8 @@ void add_plans(cli::CommandLine& line, CpdArguments& arguments) {
 
 // What the job needs before the tensor is open goes into `cpd` at once.
 void take(CpdArguments& arguments, const Option<CpdOptions>& row, const OptionValue& value) {
-  if (row.kind == OptionKind::model || row.kind == OptionKind::tensor) {
-    (row.kind == OptionKind::model ? arguments.initial : arguments.validation) = std::get<std::string>(value);
+  if (row.name == "initial" || row.name == "validate") {
+    (row.name == "initial" ? arguments.initial : arguments.validation) = std::get<std::string>(value);
     return;
   }
   arguments.given.push_back({row.name, value});

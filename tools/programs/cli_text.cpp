@@ -39,15 +39,9 @@ std::optional<double> parse_with_unit(const std::string& text, std::span<const U
 // Flags that are not the name of the option with hyphens, where the table of the options of a fit does not have them.
 using Flag = std::pair<std::string_view, std::string_view>;
 constexpr Flag other_flags[] = {
-    {"formats", "--format"},
-    {"label_files", "--labels"},
-    {"max_error", "--error"},
-    {"memory_bytes", "--memory"},
-    {"names", "--columns"},
-    {"null_words", "--null"},
-    {"planted_rank", "--rank"},
-    {"sorts_on_gpu", "--devices"},
-    {"temporary_directory", "--tmp"},
+    {"formats", "--format"},         {"label_files", "--labels"},   {"max_error", "--error"},
+    {"memory_bytes", "--memory"},    {"names", "--columns"},        {"null_words", "--null"},
+    {"planted_rank", "--rank"},      {"sorts_on_gpu", "--devices"}, {"temporary_directory", "--tmp"},
     {"zstd_level", "--compression"},
 };
 
@@ -60,7 +54,9 @@ std::string flag_of(std::string_view option) {
     if (name == option) return std::string(flag);
   }
   for (const Option<CpdOptions>& row : cpd_option_table()) {
-    if (row.name == option || row.field == option) option = row.flag.empty() ? row.name : row.flag;
+    if (row.name != option && row.field != option) continue;
+    option = row.flag.empty() ? row.name : row.flag;
+    break;
   }
   std::string flag = "--";
   flag += option;

@@ -213,9 +213,7 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
   }
   if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
   if (report.ridge.value_or(0) > 0) words += fmt::format("  ridge {:.3g}", *report.ridge);
-  for (const char* name : {"explained", "validation_error", "held_out", "ridge"}) {
-    if (json[name].is_null()) json.erase(name);
-  }
+  for (auto figure = json.begin(); figure != json.end();) figure = figure->is_null() ? json.erase(figure) : ++figure;
   reporter.event("sweep", json);
   reporter.print("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
                  format_bytes(report.bytes_read));

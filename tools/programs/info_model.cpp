@@ -1,4 +1,6 @@
 // Models as text and as JSON: how the fit went, what the components consist of, and how alike two models are.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <blco/cpd_method.hpp>
 #include <cmath>
@@ -105,6 +107,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   } else if (model.ridge != 0) {
     print_row("ridge", model.ridge > 0 ? fmt::format("{}", model.ridge) : "found by the fit");
   }
+  if (!model.options.empty()) print_row("options", fmt::format("{}", fmt::join(model.options, ", ")));
   print_row("components",
             fmt::format("{} of {}, by decreasing weight; numbered from 0, like the columns of the factors",
                         components.size(), model.rank));
@@ -158,6 +161,7 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
           {"precision", to_string(model.precision)},
           {"ridge", model.ridge},
           {"found_ridge", cli::as_json(model.found_ridge)},
+          {"options", model.options},
           {"cancellation", cli::cancellation_json(find_cancellation(model))},
           {"components", cli::list_json(components, component)}};
 }

@@ -85,10 +85,11 @@ void add_option(CommandLine& line, const OptionRow& option, const std::string& u
   const Takes takes = option.kind == OptionKind::flag ? Takes::nothing
                       : type.starts_with('[')         ? Takes::one_word_or_none
                                                       : Takes::one_word;
+  const std::string help = option.syntax.empty() ? option.help : option.help + ". " + option.syntax;
   line.add(
       with_flags("`" + option.name + "`"),
       [option, take = std::move(take)](const std::string& word) { take(parse_value(option, word)); },
-      {type, with_flags(option.help), with_flags(usual)}, takes);
+      {type, with_flags(help), with_flags(usual)}, takes);
 }
 
 void add_compute_options(CommandLine& line, Compute& compute) {

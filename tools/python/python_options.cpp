@@ -88,7 +88,6 @@ nb::list options_of_fits() {
   for (const Option<CpdOptions>& row : cpd_option_table()) {
     nb::dict option;
     option["name"] = row.name;
-    option["flag"] = row.flag.empty() ? row.name : row.flag;
     option["field"] = row.field_name();
     option["methods"] = row.methods;
     option["help"] = row.help;

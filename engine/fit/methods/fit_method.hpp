@@ -142,6 +142,8 @@ std::unique_ptr<FitMethod> make_of(const FitContext& context) {
 
 // With its own defaults; nothing if the table of methods has none of that name.
 std::optional<CpdMethod> find_method(std::string_view name);
+// Of all in that table.
+std::vector<std::string> method_names();
 // Throws Error{invalid_argument} for constraints of another number of modes, and for held ones without a model to start
 // from that has all their indices.
 void check_held_modes(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints,

@@ -25,6 +25,11 @@ const MethodEntry& entry_of(const CpdMethod& method) {
   return std::visit([](const auto& options) -> const MethodEntry& { return entry_of(options); }, method);
 }
 
+// With their defaults.
+std::vector<CpdMethod> all_methods() {
+  return {AlsMethod(), AprMethod(), GcpMethod(), GcpAdamMethod(), CompletionMethod()};
+}
+
 }  // namespace
 
 const MethodTraits& traits_of(const CpdMethod& method) { return entry_of(method).traits; }
@@ -32,12 +37,16 @@ const char* name_of(const CpdMethod& method) { return traits_of(method).name; }
 bool has_fit(const CpdMethod& method) { return traits_of(method).has_fit; }
 
 std::optional<CpdMethod> find_method(std::string_view name) {
-  std::optional<CpdMethod> found;
-  for (const CpdMethod& method : {CpdMethod(AlsMethod()), CpdMethod(AprMethod()), CpdMethod(GcpMethod()),
-                                  CpdMethod(GcpAdamMethod()), CpdMethod(CompletionMethod())}) {
-    if (name == name_of(method)) found = method;
+  for (const CpdMethod& method : all_methods()) {
+    if (name == name_of(method)) return method;
   }
-  return found;
+  return std::nullopt;
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const CpdMethod& method : all_methods()) names.emplace_back(name_of(method));
+  return names;
 }
 
 int max_sweeps_of(const CpdOptions& options) {

@@ -36,13 +36,13 @@ namespace blco {
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
 // (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
-// model or that another job writes; a model that cannot be saved, of which only a checkpoint is left), cancelled
-// (before the first sweep was finished), cuda and not_built (a GPU of Compute::devices).
+// model or that another job writes; a model that cannot be saved, and is then lost unless `checkpoint` holds
+// it), cancelled (before the first sweep was finished), cuda and not_built (a GPU of Compute::devices).
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 
-// What the file of a model, such as one to resume, says of the options of its fit: method with its own
-// options, loss and constraints, rank, seed, ridge and precision; the others have their defaults. Throws Error as
-// load_model does.
+// What the file of a model, such as one to resume, says of the options of its fit: method with those of its own
+// numbers that the table of options has, loss and constraints, rank, seed, ridge and precision; the others have their
+// defaults. Throws Error as load_model does.
 CpdOptions options_of_model(const std::filesystem::path& file);
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that

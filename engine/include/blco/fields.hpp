@@ -1,6 +1,7 @@
 // What a report consists of, by name: one table serves its JSON, its form in Python and what else shows all of it.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <tuple>
 #include <type_traits>
@@ -22,8 +23,7 @@ template <class Type>
 inline constexpr std::tuple<> fields_of = {};
 
 template <class Type>
-concept HasFields = std::tuple_size_v<std::remove_const_t<decltype(fields_of<Type>)>> >
-0;
+concept HasFields = !std::same_as<std::remove_const_t<decltype(fields_of<Type>)>, std::tuple<>>;
 
 // Calls visit(name, value) for each field.
 template <HasFields Report, class Visit>

@@ -69,14 +69,15 @@ struct OptionRow {
   std::vector<std::string> methods = {};  // that have it; empty: all
   std::string word = {};                  // what --help calls its value, such as "N"; in brackets: it may be left out
   std::vector<std::string> choices = {};
-  // Of whole and real numbers. The default may lie outside: it then says that the fit finds a value.
+  // Of whole and real numbers. The default may lie outside: it then stands for no value.
   std::uint64_t least = 0;
   bool is_above_least = false;
   std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
   bool is_kept = false;  // in the file of a model, and a resumed fit takes it from there where it is not given
   // Sentences. They name options in backticks, as messages do (blco/option_name.hpp).
   std::string help = {};
-  std::string usual = {};  // the default in words; empty: that of the field
+  std::string syntax = {};  // of the value after the flag, a sentence; --help alone has it
+  std::string usual = {};   // the default in words; empty: that of the field
 
   const std::string& field_name() const { return field.empty() ? name : field; }
 };
@@ -84,8 +85,8 @@ struct OptionRow {
 // A row of a table of `Options`.
 template <class Options>
 struct Option : OptionRow {
-  // Both are empty where the option is a part of the constraints of modes. An option of a method that `options` do not
-  // have is not set, and has its default.
+  // Both are empty where the option is a part of the constraints of modes. With another method in `options`, `set` does
+  // nothing and `get` gives the default.
   std::function<void(Options& options, const OptionValue& value)> set = {};
   std::function<OptionValue(const Options& options)> get = {};
   bool is_of_method = false;  // a field of the method's own struct
@@ -122,7 +123,7 @@ struct GivenOption {
 };
 
 // Puts what a user gives into `options`, in any order. With "resume" among it, what the file keeps comes first. If an
-// option of "hold", "nonnegative", "simplex", "box" and "l1" is among it, other constraints that there were go. Throws
+// option of "hold", "nonnegative", "simplex", "box" and "l1" is among it, the constraints of before are dropped. Throws
 // Error: invalid_argument (an option of another method, a value out of its range, a mode that the tensor lacks, two
 // constraints of one mode), or as options_of_model() does.
 void set_options(CpdOptions& options, const std::vector<GivenOption>& given, const TensorSummary& tensor);

@@ -88,7 +88,7 @@ MemoryTensor falling_tensor() {
 
 std::vector<std::vector<double>> sampled(const Tensor& tensor, const CpdOptions& options) {
   ProgressMeter meter(options.on_progress);
-  return sample_initial_factors(tensor, options, 0, meter);
+  return sample_initial_factors(tensor, options, {}, meter);
 }
 
 TEST(InitialFactors, SampledOnesAreTheLeadingVectorsByFallingValue) {

@@ -9,4 +9,4 @@ awk '{ print $1, $2, $3, 1 }' counts.tns >ones.tns
 blco-ingest ones.tns -o ones.blco --quiet
 blco-cpd ones.blco --rank 2 --method gcp-adam --loss bernoulli-odds --learning-rate 0.1 --samples 50 --sweeps 3 --threads 1 \
   -o odds.h5 | grep "^sweep" | sed -E 's/ objective.*//'
-blco-info odds.h5 | grep -E "^(method|stopped|sweeps)"
+blco-info odds.h5 | grep -E "^(method|stopped|sweeps|options)"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arrays import cells_of_dense
 from ._errors import InvalidArgument
-from ._fit import FitOptions, Method, fit_cpd, with_options
+from ._fit import EstimatorOptions, Method, fit_cpd, with_options
 from ._guest import Guest, NotFitted, validate_data
 from ._model import Model
 from ._tensor import Tensor, tensor
@@ -42,9 +42,9 @@ class CPD(Guest):
     model_: Model
     n_features_in_: int
 
-    @with_options("hold", "initial", "resume", "comm")
+    @with_options(EstimatorOptions)
     def __init__(
-        self, rank: int = 16, *, mode: int | str = 0, method: Method | None = None, **options: Unpack[FitOptions]
+        self, rank: int = 16, *, mode: int | str = 0, method: Method | None = None, **options: Unpack[EstimatorOptions]
     ):
         for name, value in {"rank": rank, "mode": mode, "method": method, **options}.items():
             setattr(self, name, value)

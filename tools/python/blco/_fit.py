@@ -85,15 +85,14 @@ def _with_starts(kind: type[_Kind], model: Any, agreement: dict[str, Any] | None
     return found
 
 
-class FitOptions(TypedDict, total=False):
-    """The keywords of `fit_cpd`, whose docstring explains them. Most are rows of the library's table of options."""
+class EstimatorOptions(TypedDict, total=False):
+    """The keywords of `CPD`. The docstring of `fit_cpd` explains them."""
 
     max_sweeps: int | None
     tolerance: float | None
     nonnegative: Modes | None
     simplex: Modes | None
     box: tuple | None
-    hold: Modes | None
     l1: float | None
     ridge: float | None
     momentum: bool | None
@@ -108,8 +107,6 @@ class FitOptions(TypedDict, total=False):
     starts: int
     seed: int | None
     start: Literal["auto", "uniform", "centered", "normal", "nvecs"] | None
-    initial: Model | Sequence[Any] | Mapping[str, Any] | None
-    resume: Path | None
     checkpoint: Path | None
     every: int | None
     time_limit: float | None
@@ -122,15 +119,23 @@ class FitOptions(TypedDict, total=False):
     trace: Path | None
     progress: Progress
     callback: Callable[[_blco.Sweep], bool | None] | None
+
+
+class FitOptions(EstimatorOptions, total=False):
+    """The keywords of `fit_cpd`. Most are rows of the library's table of options."""
+
+    hold: Modes | None
+    initial: Model | Sequence[Any] | Mapping[str, Any] | None
+    resume: Path | None
     comm: Any
 
 
 _USUAL = dict.fromkeys(FitOptions.__annotations__) | {"starts": 1, "progress": False}
 
 
-def with_options(*left_out: str) -> Callable[[_Call], _Call]:
-    """Of a function that takes FitOptions, but those that are left out: its signature names them all, and the function
-    gets them all.
+def with_options(kind: Any, *left_out: str) -> Callable[[_Call], _Call]:
+    """Of a function that takes the keywords of this TypedDict, but those that are left out: its signature names them
+    all, and the function gets them all.
     """
 
     def decorate(call: Any) -> Any:
@@ -139,38 +144,40 @@ def with_options(*left_out: str) -> Callable[[_Call], _Call]:
         options = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_USUAL[name],
                               annotation=getattr(type_, "__forward_arg__", type_))
-            for name, type_ in FitOptions.__annotations__.items() if name not in left_out
+            for name, type_ in kind.__annotations__.items() if name not in left_out
         ]
         signature = own.replace(parameters=[*named, *options])
 
         @functools.wraps(call)
         def complete(*arguments: Any, **words: Any) -> Any:
-            given = signature.bind(*arguments, **words)
+            try:
+                given = signature.bind(*arguments, **words)
+            except TypeError as error:
+                raise TypeError(f"{call.__qualname__}() {error}") from None
             given.apply_defaults()
             return call(*given.args, **given.kwargs)
 
+        types = {one.name: one.annotation for one in signature.parameters.values()} | {"return": own.return_annotation}
+        complete.__annotations__ = {name: type_ for name, type_ in types.items() if type_ is not own.empty}
         complete.__signature__ = signature  # type: ignore[attr-defined]
+        del complete.__wrapped__  # whose annotations `typing` cannot read
         return complete
 
     return decorate
 
 
-@with_options()
+@with_options(FitOptions)
 def fit_cpd(
     tensor: Tensor, rank: int | None = None, method: Method | None = None, **options: Unpack[FitOptions]
 ) -> Model:
-    """Fits a CP model of `rank` components.
+    """Fits a CP model of `rank` components. The options are those of blco-cpd, below, where X is the option's value;
+    None is the default.
 
-    `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`, over all
-    cells), gcp-adam (the same over sampled cells; also in place of gcp where cells are too many) or complete (least
-    squares over the entries alone). Other options are those of blco-cpd, below; None is the default. `nonnegative`,
-    `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high,
-    modes). `loss` may be ("huber", D) or ("beta", B). `initial` is a model, one of pyttb or tensorly, factors, or a
-    mapping of the names of modes to factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
-    each other, the best model is returned, and its attribute `starts` says how alike they are.
-
-    `devices` is "cpu", "cuda", or those that share each pass: ["cuda:0", "cuda:1"], ["cpu=1", "cuda:0=20"] with shares
-    of the chunks, or "all". Without it a GPU computes if there is one, else the CPU.
+    `nonnegative`, `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or
+    (low, high, modes). `loss` may be ("huber", D) or ("beta", B). `initial` is a model, one of pyttb or tensorly,
+    factors, or a mapping of the names of modes to factors. `time_limit` is in seconds. Several `devices` are a list:
+    ["cuda:0", "cuda:1"], or with shares ["cpu=1", "cuda:0=20"]. Of several `starts`, from the seeds that follow each
+    other, the best model is returned, and its attribute `starts` says how alike they are.
 
     `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
     up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What
@@ -212,7 +219,7 @@ if fit_cpd.__doc__ is not None:  # as python -OO leaves it
     fit_cpd.__doc__ += "\n" + "\n".join(map(_explained, _blco.options())) + "\n    "
 
 
-@with_options("progress", "callback", "comm")
+@with_options(FitOptions, "progress", "callback", "comm")
 def plan(
     tensor: Tensor, rank: int | None = None, method: Method | None = None, **options: Unpack[FitOptions]
 ) -> SimpleNamespace:
@@ -314,7 +321,7 @@ class Ranks:
         return "\n".join(lines) + f"\nchoice: {self.choice}"
 
 
-@with_options()
+@with_options(FitOptions)
 def fit_ranks(
     tensor: Tensor, ranks: Iterable[int], method: Method | None = None, **options: Unpack[FitOptions]
 ) -> Ranks:
