@@ -70,7 +70,7 @@ Option<Options> field_row(OptionRow text, Field Options::*field) {
 template <class Method, class Field>
 Option<CpdOptions> method_row(OptionRow text, Field Method::*field) {
   text.methods = {name_of(Method())};
-  text.group = "With --method " + text.methods.front();
+  text.group = "With `method = " + text.methods.front() + "`";
   text.is_kept = true;
   const auto set = [field](CpdOptions& options, const OptionValue& value) {
     if (Method* const method = std::get_if<Method>(&options.method)) put(method->*field, value);
@@ -121,7 +121,7 @@ Option<CpdOptions> loss_choice() {
   std::string names;
   for (const std::string& name : loss_names()) names += (names.empty() ? "" : ", ") + name;
   return {{.name = "loss",
-           .group = "With --method gcp or gcp-adam",
+           .group = "With `method = gcp` or gcp-adam",
            .kind = OptionKind::loss,
            .methods = {"gcp", "gcp-adam"},
            .word = "LOSS",
@@ -182,7 +182,7 @@ void add_constraints(std::vector<Option<CpdOptions>>& table) {
 void add_methods(std::vector<Option<CpdOptions>>& table) {
   table.push_back(field_row(
       {.name = "momentum",
-       .group = "With --method als",
+       .group = "With `method = als`",
        .kind = OptionKind::on_off,
        .methods = {"als"},
        .is_kept = true,
@@ -193,7 +193,7 @@ void add_methods(std::vector<Option<CpdOptions>>& table) {
       &CpdOptions::momentum));
   table.push_back(field_row(
       {.name = "ridge",
-       .group = "With --method als",
+       .group = "With `method = als`",
        .kind = OptionKind::real,
        .methods = {"als", "complete"},
        .word = "X",
@@ -252,8 +252,8 @@ void add_methods(std::vector<Option<CpdOptions>>& table) {
        .word = "FILE",
        .help = "Held-out entries, of the same shape and labels. The fit stops when the error over these entries has "
                "risen twice in a row, and keeps the model with the smallest error",
-       .syntax = "FILE is a container. blco-ingest makes it with --held-out-to, or from another file with "
-                 "--labels-from the tensor (tables) or --shape"},
+       .syntax = "FILE is a container. blco-ingest makes it with `held_out_to`, or from another file with "
+                 "`labels_from` the tensor (tables) or `shape`"},
       &CompletionMethod::validation);
   validate.is_kept = false;
   table.push_back(validate);
@@ -284,7 +284,7 @@ void add_start_and_end(std::vector<Option<CpdOptions>>& table) {
        .kind = OptionKind::model,
        .word = "MODEL",
        .help = "Start from the factors of this model, with its rank, instead of random ones. The tensor may have "
-               "more indices than the model, such as after blco-ingest --labels-from. The rows of new indices are "
+               "more indices than the model, such as after blco-ingest `labels_from`. The rows of new indices are "
                "random"},
       &CpdOptions::initial));
   const auto usual_sweeps = [](const CpdMethod& method) { return std::to_string(max_sweeps_of({.method = method})); };

@@ -56,14 +56,16 @@ void SharedFactors::set_factor(int mode, const Holders& holders) const {
 }
 
 void SharedFactors::move(Move move, const MovedRows& what) const {
-  // Also after a failure: what has been loaded here by then is no other factor.
+  // What a move of the factor loads here, even if it then fails, is no other factor.
   struct NoteVersion {
-    ~NoteVersion() { state->versions[mode] = own->version(static_cast<int>(mode)); }
+    ~NoteVersion() {
+      if (what.matrix == Matrix::factor) state->versions[static_cast<std::size_t>(what.mode)] = own->version(what.mode);
+    }
     State* state;
     Factors* own;
-    std::size_t mode;
+    const MovedRows& what;
   };
-  const NoteVersion at_end{state_.get(), own_, static_cast<std::size_t>(what.mode)};
+  const NoteVersion at_end{state_.get(), own_, what};
   Message message(MessageKind::move);
   message.put(move).put(what);
   tree_->order(message, Combining::sums, [&] {

@@ -79,7 +79,7 @@ ModeChoice parse_modes(const std::string& text) {
 
 void add_option(CommandLine& line, const OptionRow& option, const std::string& usual,
                 std::function<void(const OptionValue&)> take) {
-  line.begin_group(option.group);
+  line.begin_group(with_flags(option.group));
   const std::vector<std::string> choices = choices_of(option);
   const std::string type = choices.empty() ? option.word : fmt::format("{}", fmt::join(choices, "|"));
   const Takes takes = option.kind == OptionKind::flag ? Takes::nothing

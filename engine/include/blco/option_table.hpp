@@ -64,7 +64,7 @@ struct OptionRow {
   std::string name;        // the keyword, and with hyphens the flag
   std::string flag = {};   // where that is another one, without its hyphens
   std::string field = {};  // of the option structs, where it is not the name
-  std::string group = {};  // the title above it in --help
+  std::string group = {};  // the title above it in the help of programs
   OptionKind kind = OptionKind::flag;
   std::vector<std::string> methods = {};  // that have it; empty: all
   std::string word = {};                  // what --help calls its value, such as "N"; in brackets: it may be left out

@@ -11,7 +11,7 @@
 
 namespace blco {
 
-class DiscardingBackend final : public IdleBackend {
+class DiscardingBackend : public IdleBackend {
  public:
   std::string name() const override { return "none"; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override { return std::make_unique<Buffer>(bytes); }

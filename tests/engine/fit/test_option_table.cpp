@@ -207,6 +207,8 @@ TEST(OptionTable, HasRowsThatPeopleCanRead) {
   for (const Option<CpdOptions>& row : cpd_option_table()) {
     EXPECT_FALSE(row.help.empty() || row.help.ends_with('.') || row.syntax.ends_with('.')) << row.name;
     EXPECT_TRUE(row.name == "rank" || !row.group.empty()) << row.name;
+    // Programs have flags; the library names options.
+    EXPECT_EQ((row.group + row.help + row.syntax + row.usual).find("--"), std::string::npos) << row.name;
     EXPECT_EQ(row.kind == OptionKind::choice, !row.choices.empty()) << row.name;
   }
 }

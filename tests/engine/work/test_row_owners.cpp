@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,7 +11,7 @@
 #include "engine/work/row_moves.hpp"
 #include "engine/work/row_owners.hpp"
 #include "engine/work/serving_threads.hpp"
-#include "tests/idle_backend.hpp"
+#include "tests/bench/measure/discarding_backend.hpp"
 
 namespace blco {
 namespace {
@@ -140,21 +139,13 @@ INSTANTIATE_TEST_SUITE_P(Ways, Exchange, testing::Bool(),
                          [](const auto& test) { return test.param ? "by_messages" : "in_memory"; });
 
 // Its factor can be read so many times, and then no more.
-class FailingRows final : public IdleBackend {
+class FailingRows final : public DiscardingBackend {
  public:
   explicit FailingRows(int reads) : reads_(reads) {}
 
   void store_factor(int, std::uint64_t, std::span<double>) const override {
     if (reads_-- == 0) throw Error(ErrorKind::cuda, "the device is gone");
   }
-  std::string name() const override { return "idle"; }
-  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t) override { return nullptr; }
-  void begin_pass(const PassRequest&) override {}
-  void submit(int, const ChunkView&) override {}
-  void wait_slot(int) override {}
-  ResidentId keep(int, const ChunkView&, Tier) override { return 0; }
-  void submit_resident(ResidentId) override {}
-  void finish_pass() override {}
 
  private:
   mutable int reads_;
