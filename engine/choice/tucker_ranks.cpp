@@ -16,6 +16,8 @@
 #include "engine/common/memory.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/fit/output_files.hpp"
+#include "engine/fit/tucker_job.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/make_plan.hpp"
 

@@ -13,6 +13,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/check_outputs.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/column_slabs.hpp"

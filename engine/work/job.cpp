@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/compile_note.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
