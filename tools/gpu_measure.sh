@@ -280,7 +280,8 @@ measure_kernels() {
 sweeps() {
   local name=$1 kind=$2 seconds=$3
   [ -s "$work/$name.blco" ] || return 0
-  run_step "$name-$kind" "$seconds" "$bin/blco-cpd" "$work/$name.blco" --rank $rank --tolerance 0 "${@:4}"
+  run_step "$name-$kind" "$seconds" "$bin/blco-cpd" "$work/$name.blco" --rank $rank --tolerance 0 -o "$work/$name.h5" \
+    "${@:4}"
 }
 
 # What ncu prints of one launch, as far as it concerns caches, memory, issue slots and stalls. The first pass launches
@@ -362,7 +363,7 @@ if generate H 15 2000000x1000000x3000000 40000000; then
   sweeps H sweeps 12 --devices cuda --sweeps 5
   sweeps H shared 20 --devices cpu,cuda:0 --sweeps 3
 fi
-rm -f "$work/words.blco" "$work/D.blco" "$work/H.blco"
+rm -f "$work/words.blco" "$work/D.blco" "$work/H.blco" "$work/H.h5"
 
 bench A streamed 10 --conflict-resolution auto --resident-share 0
 bench A slots-8 8 --conflict-resolution auto --resident-share 0 --slots 8

@@ -14,7 +14,7 @@ architectures=$2
 built=${3-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-programs=(test_gpu blco-gen blco-bench blco-cpd)
+programs=(test_gpu blco-gen blco-bench blco-cpd blco-ingest)
 max_mib=40  # what can be carried, with room for the working tree
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -130,5 +130,5 @@ All limits together: $sum_of_limits s.
 END
     cat "$work/details"
   } >"$results.new" && mv "$results.new" "$results"
-  [ -z "$logs" ] || tar -C "$work" --exclude='*.blco' --exclude=./pack -czf "$logs/logs.tar.gz" .
+  [ -z "$logs" ] || tar -C "$work" --exclude='*.blco' --exclude=./pack --exclude=./inner -czf "$logs/logs.tar.gz" .
 }

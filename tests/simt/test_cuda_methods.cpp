@@ -142,6 +142,7 @@ std::uint64_t bytes_of_sweep(const std::vector<std::uint64_t>& shape, CpdOptions
 
 // A hundred times as many rows make a sweep move less than half of them once. The vectors of L-BFGS-B are the host's.
 TEST_P(CudaMethods, MoveNoRowsInASweep) {
+  SKIP_ON_HARDWARE();  // nothing is counted there
   if (GetParam().name == "gcp_huber") GTEST_SKIP() << "takes no tensor of so many cells";
   if (GetParam().name == "l1") GTEST_SKIP() << "makes all factors of so sparse a tensor zero";
   const CpdOptions options = on({"cuda"});
@@ -159,6 +160,7 @@ TEST_P(CudaMethods, MoveNoRowsInASweep) {
 
 // A sweep that starts ahead of the model. A start after ten sweeps is slow enough for the fourth to be one.
 TEST(CudaMomentum, MovesNoRowsInASweep) {
+  SKIP_ON_HARDWARE();
   std::vector<std::uint64_t> moved;
   for (const std::uint64_t scale : {1, 100}) {
     TemporaryFolder folder;

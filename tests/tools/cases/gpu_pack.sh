@@ -16,7 +16,7 @@ ls outer
 LD_LIBRARY_PATH=outer/lib outer/zstd -dqc outer/pack.tar.zst | tar -C pack -xf -
 ls pack
 ls pack/lib | grep -cE 'curl|ssl|krb5|ldap|hdf5'
-for program in blco-bench blco-cpd blco-gen test_gpu; do
+for program in blco-bench blco-cpd blco-gen blco-ingest test_gpu; do
   ldd "pack/$program" | awk -v lib="$PWD/pack/lib/" '$3 ~ /^\// && index($3, lib) != 1 { print $3 }'
 done | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so'
 pack/blco-gen --shape 30x20x10 --nnz 500 -o tensor.blco >/dev/null 2>&1 && pack/blco-bench tensor.blco --rank 4 \
