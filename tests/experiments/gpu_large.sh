@@ -29,7 +29,7 @@ cat "$out/make.log"
 sweeps on-device 40 --devices cuda --sweeps 4
 sweeps from-host 40 --devices cuda --sweeps 4 --device-memory 4GiB
 sweeps from-disk 60 --devices cuda --sweeps 4 --device-memory 4GiB --memory 2GiB
-sweeps on-cpu 80 --devices cpu --sweeps 3
+sweeps on-cpu 60 --devices cpu --sweeps 2
 rm -f "$work/large.blco"
 
 step make-a 30 blco-gen --shape 12092x9184x28818 --nnz 38500000 --skew 2 --counts -o "$work/a.blco"
