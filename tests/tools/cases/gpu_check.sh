@@ -130,6 +130,14 @@ show results.md | sed '/^## Tables/,$d'
 [ "$sum" -lt 480 ] && echo 'the sum is under eight minutes'
 cat calls
 
+echo '# the programs take what it asks of them'
+for name in A words D H formats; do blco-gen --shape 30x20x10 --nnz 500 -o $name.blco >/dev/null 2>&1; done
+grep -v '^blco-gen' calls | while read -r call; do
+  code=0
+  CUDA_VISIBLE_DEVICES=-1 $call >message 2>&1 </dev/null || code=$?
+  [ $code -ne 2 ] && [ $code -ne 127 ] || { echo "$call: exit $code"; cat message; }
+done
+
 echo '# with programs for a driver of CUDA 12: a test that fails, one that hangs, steps that fail and crash'
 rm all_is_well
 touch old_driver
