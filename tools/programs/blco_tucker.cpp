@@ -81,9 +81,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_whole("--sweeps", tucker.max_sweeps, 1,
                  {"N", "Maximum number of sweeps, including those of a resumed model"});
   line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
-  line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
-           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
-  cli::add_checkpoint_options(line, tucker.checkpoint, tucker.checkpoint_sweeps);
+  cli::add_long_job_options(line, tucker.time_limit_seconds, tucker.checkpoint, tucker.checkpoint_sweeps);
   line.add_path("--resume", tucker.resume,
                 {"FILE",
                  "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "

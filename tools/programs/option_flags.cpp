@@ -98,12 +98,13 @@ void add_compute_options(CommandLine& line, Compute& compute) {
   }
 }
 
-void add_checkpoint_options(CommandLine& line, std::filesystem::path& file, int& sweeps) {
+void add_long_job_options(CommandLine& line, double& seconds, std::filesystem::path& checkpoint, int& sweeps) {
   const auto add = [&](const char* name, std::function<void(const OptionValue&)> take) {
     const Option<CpdOptions>& row = *find_option(cpd_option_table(), name);
     add_option(line, row, words_of_default(row), std::move(take));
   };
-  add("checkpoint", [&](const OptionValue& value) { file = std::get<std::string>(value); });
+  add("time_limit", [&](const OptionValue& value) { seconds = std::get<double>(value); });
+  add("checkpoint", [&](const OptionValue& value) { checkpoint = std::get<std::string>(value); });
   add("every", [&](const OptionValue& value) { sweeps = static_cast<int>(std::get<std::uint64_t>(value)); });
   line.needs("--every", "--checkpoint");
 }

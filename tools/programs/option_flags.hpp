@@ -12,8 +12,8 @@ namespace blco::cli {
 void add_option(CommandLine& line, const OptionRow& option, const std::string& usual,
                 std::function<void(const OptionValue&)> take);
 void add_compute_options(CommandLine& line, Compute& compute);
-// --checkpoint and --every.
-void add_checkpoint_options(CommandLine& line, std::filesystem::path& file, int& sweeps);
+// What fits of CP and Tucker models share: --time-limit, --checkpoint and --every.
+void add_long_job_options(CommandLine& line, double& seconds, std::filesystem::path& checkpoint, int& sweeps);
 
 // Modes by name or number from 0, such as "user,2"; all of an empty text.
 ModeChoice parse_modes(const std::string& text);
