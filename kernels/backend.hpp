@@ -17,6 +17,7 @@
 #include "blco/trace.hpp"
 #include "kernels/gpu_kernels.hpp"
 #include "kernels/passes.hpp"
+#include "kernels/row_index.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/steps.hpp"
 #include "kernels/stop_poll.hpp"
@@ -52,7 +53,7 @@ auto with_precision(Precision precision, const Visit& visit) {
 }
 
 struct BackendConfig {
-  TensorLayout layout;
+  TensorLayout layout;  // of the whole tensor
   int rank = 1;
   Precision precision = Precision::f64;
   std::uint64_t private_bytes = 0;   // for private copies of the output; 0: none
@@ -64,6 +65,9 @@ struct BackendConfig {
   // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. CUDA has them of three modes or
   // more.
   std::vector<int> columns = {};
+  // Per mode, the rows that the backend holds: all that its chunks touch. Rows and Steps then count by places among
+  // these; chunks have the tensor's coordinates. Empty, or null for a mode: all rows. Not with `orders`.
+  std::vector<std::shared_ptr<const RowIndex>> held = {};
   // On the CPU, per mode: how the lines of chunks in its order have their bits. Such a chunk serves passes that fill
   // the output of that mode alone, or none. Empty: no chunk is in its order.
   std::vector<BitModes> orders = {};
@@ -81,6 +85,17 @@ struct BackendConfig {
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
 
+  // Of a mode's factor and output.
+  std::uint64_t rows_of(int mode) const {
+    const RowIndex* const index = held.empty() ? nullptr : held[static_cast<std::size_t>(mode)].get();
+    return index != nullptr ? index->count() : layout.mode(mode).length;
+  }
+  // The same of each mode.
+  std::vector<std::uint64_t> rows() const {
+    std::vector<std::uint64_t> counts;
+    for (int mode = 0; mode < layout.order(); ++mode) counts.push_back(rows_of(mode));
+    return counts;
+  }
   int columns_of(int mode) const { return columns.empty() ? rank : columns[static_cast<std::size_t>(mode)]; }
   // Of a mode's output: with `columns`, the product of the others'.
   std::uint64_t output_columns_of(int mode) const {

@@ -18,7 +18,8 @@ struct VectorShape {
 };
 
 // N factor matrices of R columns, and one output, or one per mode with BackendConfig::all_outputs. Calls come from one
-// thread. Rows are indexed by the container's coordinates. Denormal numbers of the precision may count as zero.
+// thread. A row's number is the container's coordinate, or its place among BackendConfig::held. Denormal numbers of the
+// precision may count as zero.
 class Rows {
  public:
   virtual ~Rows() = default;
@@ -58,8 +59,8 @@ class Rows {
   virtual void copy_to_vector(int mode, int vector) = 0;
   virtual void copy_from_vector(int mode, int vector) = 0;
 
-  // Returns all rows, I_n x R, in new memory; first frees the output, at the end the backend's matrix. No passes may
-  // follow.
+  // Returns all rows, R numbers each, in new memory; first frees the output, at the end the backend's matrix. No
+  // passes may follow.
   virtual std::vector<double> take_factor(int mode) = 0;
 };
 

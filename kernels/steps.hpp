@@ -65,8 +65,9 @@ struct SolvedRows {
 // An entry of a column of so many equal entries whose 2-norm is 1.
 inline double equal_entry(std::uint64_t rows) { return std::sqrt(1.0 / static_cast<double>(rows)); }
 
-// Steps change owned rows, and only these, unless they say that they change all rows. Sums, Grams too, are over owned
-// rows. Calls come from one thread, the same as of Rows and Passes.
+// Rows have the numbers of Rows; I_n is the length of the mode, however many of its rows are held. Steps change owned
+// rows, and only these, unless they say that they change all rows. Sums, Grams too, are over owned rows. Calls come from
+// one thread, the same as of Rows and Passes.
 class Steps {
  public:
   virtual ~Steps() = default;
