@@ -26,6 +26,12 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
                std::ranges::all_of(config.columns, [&](int of) { return of >= 1 && of <= config.rank; })),
           "numbers of columns that differ need two modes or more, and a number from 1 to the rank for each");
   require(config.orders.empty() || config.orders.size() == shape.size(), "orders are of every mode, or of none");
+  require(config.held.empty() || (config.held.size() == shape.size() && config.orders.empty()),
+          "held rows are of every mode, or of none, and not of chunks in the order of a mode");
+  for (std::size_t n = 0; n < config.held.size(); ++n) {
+    require(config.held[n] == nullptr || config.held[n]->words().size() == (shape[n] + 63) / 64 + 1,
+            "held rows of mode " + std::to_string(n) + " are of a mode of another length");
+  }
   for (std::size_t n = 0; n < shape.size(); ++n) {
     require(shape[n] <= max_rows_of_mode,
             "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but the " + backend +
@@ -33,11 +39,11 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
   }
 }
 
-void check_owned_rows(std::span<const std::uint64_t> shape, std::span<const OwnedRows> owned) {
-  require(owned.size() == shape.size(), "owned rows are of every mode");
+void check_owned_rows(std::span<const std::uint64_t> rows, std::span<const OwnedRows> owned) {
+  require(owned.size() == rows.size(), "owned rows are of every mode");
   for (std::size_t n = 0; n < owned.size(); ++n) {
-    require(owned[n].begin <= owned[n].end && owned[n].end <= shape[n],
-            "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but its owned rows are " +
+    require(owned[n].begin <= owned[n].end && owned[n].end <= rows[n],
+            "mode " + std::to_string(n) + " has " + std::to_string(rows[n]) + " rows here, but its owned rows are " +
                 std::to_string(owned[n].begin) + " to " + std::to_string(owned[n].end));
   }
 }

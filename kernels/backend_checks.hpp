@@ -13,12 +13,12 @@ namespace blco {
 // Throws Error{invalid_argument} with `message` unless `condition` holds.
 void require(bool condition, const std::string& message);
 
-// Throws Error{invalid_argument} for a rank outside 1 to max_rank, wrong columns, or a mode longer than 2^32.
-// `backend` names the backend in the message.
+// Throws Error{invalid_argument} for a rank outside 1 to max_rank, wrong columns or held rows, or a mode longer than
+// 2^32. `backend` names the backend in the message.
 void check_backend_config(const BackendConfig& config, const std::string& backend);
 
-// Throws Error{invalid_argument} unless rows are as OwnedRows says.
-void check_owned_rows(std::span<const std::uint64_t> shape, std::span<const OwnedRows> owned);
+// Throws Error{invalid_argument} unless rows are as OwnedRows says, of a backend with BackendConfig::rows() `rows`.
+void check_owned_rows(std::span<const std::uint64_t> rows, std::span<const OwnedRows> owned);
 
 // Throws Error{invalid_argument} unless a backend with BackendConfig::columns, and only such a one, is asked for a
 // Kronecker product.

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,18 +30,16 @@ class MethodVectors {
   std::span<double> rows(int vector, int mode) const {
     Memory& memory = (*this)[vector];
     const VectorShape& shape = config_.vectors[static_cast<std::size_t>(vector)];
-    const std::span<const std::uint64_t> lengths = config_.layout.shape();
-    const std::uint64_t first =
-        shape.has_all_modes ? std::accumulate(lengths.begin(), lengths.begin() + mode, std::uint64_t{0}) : 0;
-    const std::uint64_t length = lengths[static_cast<std::size_t>(mode)];
-    require(first + length <= shape.rows,
+    std::uint64_t first = 0;
+    for (int before = 0; before < mode && shape.has_all_modes; ++before) first += config_.rows_of(before);
+    const std::uint64_t count = config_.rows_of(mode);
+    require(first + count <= shape.rows,
             "vector " + std::to_string(vector) + " has no room for mode " + std::to_string(mode));
     const auto columns = static_cast<std::uint64_t>(config_.rank);
-    return {memory.data() + first * columns, static_cast<std::size_t>(length * columns)};
+    return {memory.data() + first * columns, static_cast<std::size_t>(count * columns)};
   }
   std::span<double> part(int vector, int mode, std::uint64_t first_row, std::size_t numbers) const {
-    const auto n = static_cast<std::size_t>(mode);
-    check_row_block(config_.layout.shape()[n], config_.rank, first_row, numbers);
+    check_row_block(config_.rows_of(mode), config_.rank, first_row, numbers);
     return rows(vector, mode)
         .subspan(static_cast<std::size_t>(first_row) * static_cast<std::size_t>(config_.rank), numbers);
   }

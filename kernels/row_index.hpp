@@ -13,8 +13,6 @@ namespace blco {
 // A row's place is the number of held rows before it. Takes 2 bits per row of the mode. Const calls are thread-safe.
 class RowIndex {
  public:
-  static constexpr std::uint64_t word_rows = 64;
-
   // Of 64 rows.
   struct Word {
     std::uint64_t held = 0;    // bit r % 64: row r is held
@@ -35,11 +33,11 @@ class RowIndex {
   std::uint64_t count() const { return count_; }
   // Held rows before `row`, held or not, which may be the one after the last.
   std::uint64_t place_of(std::uint64_t row) const {
-    const Word& word = words_.data()[row / word_rows];
-    const std::uint64_t lower = (std::uint64_t{1} << row % word_rows) - 1;
+    const Word& word = words_.data()[row / 64];
+    const std::uint64_t lower = (std::uint64_t{1} << row % 64) - 1;
     return word.before + static_cast<std::uint64_t>(std::popcount(word.held & lower));
   }
-  bool holds(std::uint64_t row) const { return (words_.data()[row / word_rows].held >> row % word_rows & 1) != 0; }
+  bool holds(std::uint64_t row) const { return (words_.data()[row / 64].held >> row % 64 & 1) != 0; }
   // One per word of the bits, and one more.
   std::span<const Word> words() const { return {words_.data(), static_cast<std::size_t>(words_.size())}; }
 

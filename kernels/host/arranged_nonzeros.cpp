@@ -41,11 +41,11 @@ std::uint64_t bitmap_words(std::uint64_t nnz) { return std::bit_ceil((nnz >> sam
 class Frames {
  public:
   Frames(const FrameDecoder& decoder, std::span<const FrameSource> chunks, int order)
-      : decoder_(decoder), ranges_(chunks.front().range.begin(), chunks.front().range.begin() + order) {
+      : decoder_(decoder), ranges_(chunks.front().places.begin(), chunks.front().places.begin() + order) {
     for (const FrameSource& chunk : chunks) {
       for (std::size_t mode = 0; mode < ranges_.size(); ++mode) {
-        ranges_[mode].lower = std::min(ranges_[mode].lower, chunk.range[mode].lower);
-        ranges_[mode].upper = std::max(ranges_[mode].upper, chunk.range[mode].upper);
+        ranges_[mode].lower = std::min(ranges_[mode].lower, chunk.places[mode].lower);
+        ranges_[mode].upper = std::max(ranges_[mode].upper, chunk.places[mode].upper);
       }
       const DecodedChunk& decoded = *chunk.decoded;
       for (std::uint64_t frame = 0; frame < chunk.frames(); ++frame) {
@@ -64,7 +64,7 @@ class Frames {
   std::uint64_t nnz() const { return nnz_; }
   bool has_values() const { return has_values_; }
   std::uint32_t lower(int mode) const { return ranges_[static_cast<std::size_t>(mode)].lower; }
-  // Of a coordinate from the lower bound on.
+  // Of a row from the lower bound on.
   int bits(int mode) const {
     const RowRange range = ranges_[static_cast<std::size_t>(mode)];
     return std::bit_width(range.upper - range.lower);
@@ -364,9 +364,9 @@ std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<c
   return arrange_by<std::uint32_t>(frames, request, along, scratch, rings, executor);
 }
 
-std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length, std::size_t parts) {
+std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t rows, std::size_t parts) {
   const auto factors = static_cast<std::uint64_t>(order - 1);
-  const std::uint64_t targets = std::min(nnz, length + parts);
+  const std::uint64_t targets = std::min(nnz, rows + parts);
   // Fibers, where there are some, take less than the rows that they replace.
   return 2 * mapped_bytes(targets * sizeof(std::uint32_t)) + mapped_bytes(nnz * sizeof(double)) +
          factors * mapped_bytes((nnz + look_ahead) * sizeof(std::uint32_t)) + page_bytes;

@@ -69,8 +69,8 @@ std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<c
                                         const ArrangeRequest& request, ArrangeScratch& scratch,
                                         std::span<FrameRing> rings, Executor& executor);
 
-// Upper bounds: of the memory of ArrangedNonzeros for a mode of `length`, and of what arrange() takes beside it.
-std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length, std::size_t parts);
+// Upper bounds: of the memory of ArrangedNonzeros for a mode of `rows`, and of what arrange() takes beside it.
+std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t rows, std::size_t parts);
 std::uint64_t arranging_bytes(int order, std::uint64_t nnz, int threads, bool has_fibers);
 
 }  // namespace blco

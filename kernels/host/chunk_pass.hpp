@@ -42,6 +42,7 @@ class ChunkPass {
   ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor,
             const MemorySource& memory = {})
       : layout_(config.layout),
+        rows_(config.rows()),
         rank_(config.rank),
         decoder_(decoder),
         factors_(factors),
@@ -78,14 +79,15 @@ class ChunkPass {
     request_ = request;
     if (request.continues) return;
     sum_of_terms_ = 0;
-    for_each_mode(
-        [&](int mode) { output(mode).begin(layout_.mode(mode).length, strides_[static_cast<std::size_t>(mode)]); });
+    for_each_mode([&](int mode) {
+      output(mode).begin(rows_[static_cast<std::size_t>(mode)], strides_[static_cast<std::size_t>(mode)]);
+    });
   }
 
   // Decodes all frames, whatever the product, and so looks at the rows of all modes unless they are proved.
   void add(const FrameSource& source) {
     require(takes_natural_chunks_, "a chunk in the natural order, but the backend was made for none");
-    for_each_mode([&](int mode) { output(mode).open_chunk(source.range[static_cast<std::size_t>(mode)], source.nnz); });
+    for_each_mode([&](int mode) { output(mode).open_chunk(source.places[static_cast<std::size_t>(mode)], source.nnz); });
     if (request_.is_mttkrp()) {
       add_mode(source, request_.only_mode(), source.all_frames());
     } else {
@@ -194,7 +196,7 @@ class ChunkPass {
   static std::vector<std::uint64_t> output_numbers(const BackendConfig& config) {
     std::vector<std::uint64_t> numbers;
     for (int mode = 0; mode < config.layout.order(); ++mode) {
-      numbers.push_back(config.layout.mode(mode).length * stride_of(config, mode));
+      numbers.push_back(config.rows_of(mode) * stride_of(config, mode));
     }
     if (config.all_outputs) return numbers;
     return {std::ranges::max(numbers)};
@@ -222,7 +224,7 @@ class ChunkPass {
     std::uint64_t most = 0;
     for (int mode = 0; mode < config.layout.order(); ++mode) {
       if (!config.orders[static_cast<std::size_t>(mode)].empty()) continue;
-      most = std::max(most, config.layout.mode(mode).length * stride_of(config, mode));
+      most = std::max(most, config.rows_of(mode) * stride_of(config, mode));
     }
     return PassOutput<Sum>::useful_private_bytes(most, threads);
   }
@@ -443,6 +445,7 @@ class ChunkPass {
   }
 
   TensorLayout layout_;
+  std::vector<std::uint64_t> rows_;  // per mode
   int rank_;
   const FrameDecoder& decoder_;
   const Factors& factors_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
@@ -44,6 +45,19 @@ RowRange range_of_rows(const std::uint32_t* rows) {
   return {lower, upper};
 }
 
+// Replaces `count` rows by their places. Returns one that is not held, or -1.
+std::int64_t rows_to_places(const RowIndex::Word* words, std::size_t count, std::uint32_t* rows) {
+  std::int64_t lost = -1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t row = rows[i];
+    const RowIndex::Word word = words[row / 64];
+    const std::uint64_t lower = word.held & ((std::uint64_t{1} << row % 64) - 1);
+    lost = (word.held >> row % 64 & 1) != 0 ? lost : row;
+    rows[i] = static_cast<std::uint32_t>(word.before) + static_cast<std::uint32_t>(__builtin_popcountll(lower));
+  }
+  return lost;
+}
+
 std::uint64_t differing_bits(const std::uint64_t* keys) {
   std::uint64_t differing = 0;
   for (std::size_t i = 0; i < frame_entries; ++i) differing |= keys[i] ^ keys[0];
@@ -64,6 +78,7 @@ namespace blco {
 
 HWY_EXPORT(rows_of_fields);
 HWY_EXPORT(range_of_rows);
+HWY_EXPORT(rows_to_places);
 HWY_EXPORT(differing_bits);
 HWY_EXPORT(runs_under);
 
@@ -116,6 +131,10 @@ std::uint64_t whole_frames(std::uint64_t nnz) { return (nnz + frame_entries - 1)
                          std::to_string(allowed.lower) + ", " + std::to_string(allowed.upper) + "]");
 }
 
+[[noreturn]] void fail_at_lost_row(std::uint64_t chunk, std::size_t mode, const std::string& rows) {
+  fail(chunk, "mode " + std::to_string(mode) + " has " + rows + " among the rows that its entries should have");
+}
+
 PayloadView open_column(const ChunkView& chunk, Column column, const char* name) {
   const std::span<const std::byte> payload = chunk[column];
   if (payload.empty()) fail(chunk.number, std::string("it has no ") + name + " column");
@@ -134,12 +153,16 @@ DecodedChunk::DecodedChunk(std::uint64_t nnz, bool has_keys, bool has_values, co
       keys(has_keys ? whole_frames(nnz) : 0, memory),
       values(has_values ? whole_frames(nnz) : 0, memory) {}
 
-FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction)
+FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction,
+                           std::vector<std::shared_ptr<const RowIndex>> held)
     : layout_(layout.view()),
+      held_(std::move(held)),
       has_high_word_(layout.has_high_word()),
       extraction_(extraction),
       low_tables_(make_index_tables(layout)),
       key_tables_(make_key_tables(layout)) {
+  decodes_to_lines_ = extraction == BitExtraction::pext && !has_high_word_ &&
+                      std::ranges::all_of(held_, [](const auto& of_mode) { return of_mode == nullptr; });
   for (std::size_t n = 0; n < layout.shape().size(); ++n) {
     const ModeLayout& mode = layout_.modes[n];
     places_[n] = {mode.field, ones(mode.high_bits), mode.shift, mode.high_shift,
@@ -165,8 +188,18 @@ FrameSource FrameDecoder::open(const ChunkView& chunk) const {
       fail(chunk.number, "its bounds of mode " + std::to_string(n) + " lie outside the tensor");
     }
     source.range[n] = {static_cast<std::uint32_t>(lower), static_cast<std::uint32_t>(upper)};
+    source.places[n] = places_of(n, source.range[n], chunk.number);
   }
   return source;
+}
+
+RowRange FrameDecoder::places_of(std::size_t mode, RowRange rows, std::uint64_t chunk) const {
+  const RowIndex* const held = held_of(mode);
+  if (held == nullptr) return rows;
+  const std::uint64_t lower = held->place_of(rows.lower);
+  const std::uint64_t end = held->place_of(std::uint64_t{rows.upper} + 1);
+  if (lower == end) fail_at_lost_row(chunk, mode, "none");
+  return {static_cast<std::uint32_t>(lower), static_cast<std::uint32_t>(end - 1)};
 }
 
 void FrameDecoder::decode(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
@@ -229,17 +262,31 @@ void FrameDecoder::write_rows(const FrameBits& bits, std::uint64_t frame, FrameR
 }
 
 void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
-  const int count = source.entries_of(frame);
+  const auto count = static_cast<std::size_t>(source.entries_of(frame));
   for (int n = 0; n < layout_.order; ++n) {
     const RowRange allowed = source.range[static_cast<std::size_t>(n)];
     std::uint32_t* rows = ring.rows(n) + frame % 2 * frame_entries;
     std::fill(rows + count, rows + frame_entries, allowed.lower);
-    if (source.rows_proved) continue;
-    const RowRange found = HWY_DYNAMIC_DISPATCH(range_of_rows)(rows);
-    if (found.lower >= allowed.lower && found.upper <= allowed.upper) continue;
-    std::fill_n(rows, frame_entries, allowed.lower);
-    fail_at_row(source, n, allowed);
+    if (!source.rows_proved) {
+      const RowRange found = HWY_DYNAMIC_DISPATCH(range_of_rows)(rows);
+      if (found.lower < allowed.lower || found.upper > allowed.upper) {
+        std::fill_n(rows, frame_entries, source.places[static_cast<std::size_t>(n)].lower);
+        fail_at_row(source, n, allowed);
+      }
+    }
+    write_places(source, n, count, rows);
   }
+}
+
+void FrameDecoder::write_places(const FrameSource& source, int mode, std::size_t count, std::uint32_t* rows) const {
+  const auto n = static_cast<std::size_t>(mode);
+  const RowIndex* const held = held_of(n);
+  if (held == nullptr) return;
+  const std::int64_t lost = HWY_DYNAMIC_DISPATCH(rows_to_places)(held->words().data(), count, rows);
+  std::fill(rows + count, rows + frame_entries, source.places[n].lower);
+  if (lost < 0) return;
+  std::fill_n(rows, frame_entries, source.places[n].lower);
+  fail_at_lost_row(source.chunk, n, "coordinate " + std::to_string(lost) + ", which is not");
 }
 
 void FrameDecoder::decode_values(const FrameSource& source, std::uint64_t frame, double* values) const {
@@ -334,6 +381,10 @@ NonzeroSpan FrameDecoder::tile_of(const FrameSource& source, FrameRange frames, 
 
 void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
   write_rows(bits_of(nonzeros.indices, nonzeros.keys), 0, ring);
+  for (int n = 0; n < layout_.order; ++n) {
+    const RowIndex* const held = held_of(static_cast<std::size_t>(n));
+    if (held != nullptr) HWY_DYNAMIC_DISPATCH(rows_to_places)(held->words().data(), nonzeros.count, ring.rows(n));
+  }
   if (nonzeros.values != nullptr) {
     std::copy_n(nonzeros.values, nonzeros.count, ring.values());
   } else {

@@ -4,12 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "blco/chunk.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/row_index.hpp"
 
 namespace blco {
 
@@ -80,7 +83,8 @@ struct FrameRange {
 struct FrameSource {
   std::uint64_t chunk = 0;  // its number, for messages
   std::uint64_t nnz = 0;
-  std::array<RowRange, max_order> range{};
+  std::array<RowRange, max_order> range{};   // of coordinates
+  std::array<RowRange, max_order> places{};  // the same as rows of a backend's matrices
   PayloadView index;
   PayloadView key;
   PayloadView value;                      // no bytes: all values are 1, over the divisor
@@ -128,20 +132,21 @@ struct FieldPlace {
 
 enum class BitExtraction { pext, tables };
 
-// Const calls are thread-safe, each with its own ring.
+// Const calls are thread-safe, each with its own ring. Of a mode with held rows, rows in a ring are places among these.
 class FrameDecoder {
  public:
-  // Requires: no mode of `layout` is longer than 2^32, and BitExtraction::pext only with has_fast_pext() or at least
-  // BMI2.
-  FrameDecoder(const TensorLayout& layout, BitExtraction extraction);
+  // `held` is as in BackendConfig. Requires: no mode of `layout` is longer than 2^32, and BitExtraction::pext only with
+  // has_fast_pext() or at least BMI2.
+  FrameDecoder(const TensorLayout& layout, BitExtraction extraction,
+               std::vector<std::shared_ptr<const RowIndex>> held = {});
 
   // A mode's rows are limited to the chunk's bounds, if it has any. Throws Error{corrupt} if the columns or bounds do
-  // not match the layout.
+  // not match the layout, or no row within the bounds is held.
   FrameSource open(const ChunkView& chunk) const;
 
-  // Fills the ring's half (frame % 2). Entries past the end of the chunk get row source.range[n].lower and an
-  // unspecified value. Throws Error{corrupt} for a row outside its range, here and below unless source.rows_proved; so
-  // every row in the ring is safe to use.
+  // Fills the ring's half (frame % 2). Entries past the end of the chunk get row source.places[n].lower and an
+  // unspecified value. Throws Error{corrupt} for a row outside its range, here and below unless source.rows_proved, or
+  // not held; so every row in the ring is safe to use.
   void decode(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
 
   // make_decoded allocates the arrays for the frames of `source`; decode_into fills them, once per frame, in any order,
@@ -164,7 +169,7 @@ class FrameDecoder {
 
   int order() const { return layout_.order; }
   // True if indices alone give all rows: the row of mode n is pext(index, row_mask(n)).
-  bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_high_word_; }
+  bool decodes_to_lines() const { return decodes_to_lines_; }
   std::uint64_t row_mask(int mode) const { return layout_.modes[static_cast<std::size_t>(mode)].low_mask; }
 
  private:
@@ -182,10 +187,16 @@ class FrameDecoder {
   void write_rows(const FrameBits& bits, std::uint64_t frame, FrameRing& ring) const;
   void decode_values(const FrameSource& source, std::uint64_t frame, double* values) const;
   void check_rows(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
+  void write_places(const FrameSource& source, int mode, std::size_t count, std::uint32_t* rows) const;
+  // Null: all.
+  const RowIndex* held_of(std::size_t mode) const { return held_.empty() ? nullptr : held_[mode].get(); }
+  RowRange places_of(std::size_t mode, RowRange rows, std::uint64_t chunk) const;
 
   LayoutView layout_;
+  std::vector<std::shared_ptr<const RowIndex>> held_;
   bool has_high_word_ = false;
   BitExtraction extraction_;
+  bool decodes_to_lines_ = false;
   std::array<FieldPlace, max_order> places_{};
   ByteTables low_tables_;
   ByteTables key_tables_;

@@ -103,24 +103,25 @@ class HostBackend : public Backend {
   // matrices.
   HostBackend(const BackendConfig& config, Executor& executor, const MemorySource& memory = {})
       : layout_(config.layout),
+        rows_(config.rows()),
         rank_(config.rank),
         executor_(executor),
-        decoder_(config.layout, extraction()),
+        decoder_(config.layout, extraction(), config.held),
         pass_(config, decoder_, factors_, executor_, memory.of("work of the threads")),
         sorted_(config, extraction(), factors_, executor_, memory.of("work of the threads")),
-        dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop,
+        dense_(config.rank, std::ranges::max(rows_), config.dual_modes != 0, executor_, config.stop,
                memory.by_rank("row updates")),
         vectors_(config, [&](const VectorShape& shape,
                              std::size_t numbers) { return memory.by_rank(shape.name).vector<double>(numbers); }),
         residents_(decoder_, config, executor_),
         trace_(config.trace) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
-      const std::uint64_t length = layout_.mode(mode).length;
-      const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
+      const std::uint64_t rows = rows_[index(mode)];
+      const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? rows : 0;
       columns_.push_back(config.columns_of(mode));
-      owned_.push_back({0, length});
+      owned_.push_back({0, rows});
       factors_.add(config.keep_previous,
-                   [&] { return Matrix(length, config.columns_of(mode), memory.by_rank("factors")); });
+                   [&] { return Matrix(rows, config.columns_of(mode), memory.by_rank("factors")); });
       duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_, memory.by_rank(duals_term)); });
       grams_.emplace_back();
     }
@@ -229,7 +230,7 @@ class HostBackend : public Backend {
   }
 
   void own(std::vector<OwnedRows> rows) override {
-    check_owned_rows(layout_.shape(), rows);
+    check_owned_rows(rows_, rows);
     owned_ = std::move(rows);
     for (int mode = 0; mode < layout_.order(); ++mode) set_changed(mode);
   }
@@ -238,7 +239,7 @@ class HostBackend : public Backend {
     const auto begin = std::chrono::steady_clock::now();
     const RowsView<Sum> given = pass_.output(mode).rows();
     check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
-    require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
+    require(mode == pass_mode_ && given.rows == rows_[index(mode)],
             "update_rows: the last pass was not one of mode " + std::to_string(mode));
     factors_.begin_update(mode);
     OldRows<Factor> old{owned(mode, view(factors_.before_update(mode).matrix()))};
@@ -254,9 +255,8 @@ class HostBackend : public Backend {
   void scale_rows(int mode, std::span<const double> divisors) override {
     const auto begin = std::chrono::steady_clock::now();
     check_divisors(divisors, rank_);
-    const std::uint64_t length = layout_.mode(mode).length;
-    dense_.divide_columns(divisors, equal_entry(length), owned_part(mode), solution(mode), room_for_gram(mode));
-    if (owned_[index(mode)].count() == length) pass_.output(mode).set_zeroed();
+    dense_.divide_columns(divisors, equal_entry(layout_.mode(mode).length), owned_part(mode), solution(mode), room_for_gram(mode));
+    if (owned_[index(mode)].count() == rows_[index(mode)]) pass_.output(mode).set_zeroed();
     trace("row scaling", begin, 0);
   }
 
@@ -451,6 +451,7 @@ class HostBackend : public Backend {
   }
 
   TensorLayout layout_;
+  std::vector<std::uint64_t> rows_;  // per mode
   int rank_;
   std::vector<int> columns_;      // per mode, of its factor
   std::vector<OwnedRows> owned_;  // per mode

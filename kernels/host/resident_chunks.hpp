@@ -44,11 +44,11 @@ class ResidentChunks {
   // this.
   ResidentChunks(const FrameDecoder& decoder, const BackendConfig& config, Executor& executor)
       : decoder_(&decoder),
-        lengths_(config.layout.shape()),
+        rows_(config.rows()),
         request_{config.layout.order(), 0, arranged_parts(config, executor.width()),
                  executor.width() > 1 && config.private_bytes > 0, may_have_fibers(config, executor.width())},
         patience_(config.columns.empty() ? passes_before_arranging : 0),
-        passes_(lengths_.size()),
+        passes_(rows_.size()),
         bytes_left_(config.arranged_bytes - std::min(config.arranged_bytes, shared_bytes(config, executor.width()))),
         executor_(&executor) {}
 
@@ -129,7 +129,7 @@ class ResidentChunks {
       of_making = std::max(of_making, arranging_bytes(order, nnz, threads, may_have_fibers(config, threads)));
       for (int mode = 0; mode < order; ++mode) {
         const bool has_order = !config.orders.empty() && !config.orders[static_cast<std::size_t>(mode)].empty();
-        if (!has_order) of_results += arranged_bytes(order, nnz, config.layout.mode(mode).length, parts);
+        if (!has_order) of_results += arranged_bytes(order, nnz, config.rows_of(mode), parts);
       }
     };
     std::uint64_t group_nnz = 0;
@@ -176,7 +176,7 @@ class ResidentChunks {
     const std::uint64_t nnz = chunks_.back().source.nnz;
     if (groups_.empty() || is_full(groups_.back().nnz, groups_.back().chunks.size(), nnz)) {
       groups_.emplace_back();
-      groups_.back().of_mode.resize(lengths_.size());
+      groups_.back().of_mode.resize(rows_.size());
     }
     groups_.back().chunks.push_back(id);
     groups_.back().nnz += nnz;
@@ -185,8 +185,7 @@ class ResidentChunks {
 
   std::optional<ArrangedNonzeros> arrange_group(std::span<const ResidentId> chunks, Group& group, int mode,
                                                 std::span<FrameRing> rings) {
-    const std::uint64_t length = lengths_[static_cast<std::size_t>(mode)];
-    const std::uint64_t bytes = arranged_bytes(request_.order, group.nnz, length, request_.parts);
+    const std::uint64_t bytes = arranged_bytes(request_.order, group.nnz, rows_[static_cast<std::size_t>(mode)], request_.parts);
     const std::uint64_t making = arranging_bytes(request_.order, group.nnz, executor_->width(), request_.has_fibers);
     if (bytes + std::max(making, scratch_bytes_) > bytes_left_) return std::nullopt;
     scratch_bytes_ = std::max(making, scratch_bytes_);
@@ -202,7 +201,7 @@ class ResidentChunks {
   }
 
   const FrameDecoder* decoder_;
-  std::vector<std::uint64_t> lengths_;  // of the modes
+  std::vector<std::uint64_t> rows_;  // per mode
   ArrangeRequest request_;
   int patience_;             // passes of a mode before it is arranged; none where output rows are wide
   std::vector<int> passes_;  // per mode, so far

@@ -20,7 +20,7 @@ RowsTask<Sum, Factor> make_rows_task(const FactorSet<FactorMatrix<Factor, Sum>>&
   RowsTask<Sum, Factor> task;
   std::uint64_t bytes = 0;  // of the rows that nonzeros of the chunk can have
   for (int mode = 0; mode < decoder.order(); ++mode) {
-    const RowRange range = source.range[static_cast<std::size_t>(mode)];
+    const RowRange range = source.places[static_cast<std::size_t>(mode)];
     bytes += range.count() * stride * (has_mode(read, mode) ? sizeof(Factor) : sizeof(Sum));
     if (!has_mode(read, mode)) continue;
     task.factors[static_cast<std::size_t>(task.factor_count++)] = {factors[mode].matrix().row(0), ring.rows(mode),

@@ -40,13 +40,13 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
  public:
   SlabBackend(const BackendConfig& config, int columns, const DeviceKind& device, Executor& executor)
       : Host(host_config(config), executor),
-        layout_(config.layout),
+        rows_(config.rows()),
         rank_(static_cast<std::uint64_t>(config.rank)),
         width_(static_cast<std::uint64_t>(columns)),
         slabs_((config.rank + columns - 1) / columns),
         executor_(&executor),
         device_(device.make(slab_config(config, columns), executor)),
-        loaded_(static_cast<std::size_t>(config.layout.order())) {}
+        loaded_(rows_.size()) {}
 
   std::string name() const override { return device_->name(); }
   int slabs() const override { return slabs_; }
@@ -61,7 +61,7 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
     mode_ = request.only_mode();
     is_last_ = request.slab + 1 == slabs_;
     slab_ = is_backward_ ? slabs_ - 1 - request.slab : request.slab;
-    for (int mode = 0; mode < layout_.order(); ++mode) {
+    for (int mode = 0; mode < static_cast<int>(rows_.size()); ++mode) {
       if (mode != mode_) load_slab(mode);
     }
     device_->begin_pass(mode_);
@@ -95,10 +95,10 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
   // Calls move(first_row, rows) for all rows of a mode, with room for them in whole_ and narrow_.
   template <class Move>
   void for_each_block(int mode, const Move& move) {
-    const std::uint64_t length = layout_.mode(mode).length;
+    const std::uint64_t all = rows_[static_cast<std::size_t>(mode)];
     const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / rank_);
-    for (std::uint64_t row = 0; row < length; row += block_rows) {
-      const std::uint64_t rows = std::min(block_rows, length - row);
+    for (std::uint64_t row = 0; row < all; row += block_rows) {
+      const std::uint64_t rows = std::min(block_rows, all - row);
       whole_.resize(static_cast<std::size_t>(rows * rank_));
       narrow_.assign(static_cast<std::size_t>(rows * width_), 0.0);
       move(row, rows);
@@ -133,7 +133,7 @@ class SlabBackend final : public HostBackend<Sum, Factor> {
     });
   }
 
-  TensorLayout layout_;
+  std::vector<std::uint64_t> rows_;  // per mode
   std::uint64_t rank_;
   std::uint64_t width_;
   int slabs_;

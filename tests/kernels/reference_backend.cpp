@@ -33,6 +33,7 @@ class VectorBuffer final : public HostBuffer {
   std::vector<std::byte> storage_;
 };
 
+// Held rows, by their places.
 struct Entry {
   std::array<std::uint64_t, max_order> coordinates{};
   double value = 0;
@@ -42,6 +43,7 @@ class ReferenceBackend final : public Backend {
  public:
   explicit ReferenceBackend(const BackendConfig& config)
       : layout_(config.layout),
+        rows_(config.rows()),
         rounds_factors_(config.precision == Precision::mixed),
         vectors_(config, [](const VectorShape&, std::size_t numbers) { return std::vector<double>(numbers); }) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
@@ -49,7 +51,8 @@ class ReferenceBackend final : public Backend {
       require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");
       columns_.push_back(static_cast<std::size_t>(columns));
       widths_.push_back(columns_.back());
-      const std::size_t numbers = row_start(mode, layout_.mode(mode).length);
+      places_.push_back(places_of(config, mode));
+      const std::size_t numbers = row_start(mode, rows_[index(mode)]);
       owned_.push_back({0, numbers});
       const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
       factors_.add(config.keep_previous, [&] { return std::vector<double>(numbers); });
@@ -104,7 +107,7 @@ class ReferenceBackend final : public Backend {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       if (!has_mode(request.outputs, mode)) continue;
       widths_[index(mode)] = request.product == Product::kronecker ? products_of_others(mode) : columns_[index(mode)];
-      outputs_[index(mode)].assign(static_cast<std::size_t>(layout_.mode(mode).length) * widths_[index(mode)], 0.0);
+      outputs_[index(mode)].assign(static_cast<std::size_t>(rows_[index(mode)]) * widths_[index(mode)], 0.0);
     }
   }
 
@@ -151,7 +154,7 @@ class ReferenceBackend final : public Backend {
   }
 
   void own(std::vector<OwnedRows> rows) override {
-    check_owned_rows(layout_.shape(), rows);
+    check_owned_rows(rows_, rows);
     for (int mode = 0; mode < layout_.order(); ++mode) {
       owned_[index(mode)] = {row_start(mode, rows[index(mode)].begin), row_start(mode, rows[index(mode)].end)};
       refresh_gram(mode);
@@ -304,6 +307,17 @@ class ReferenceBackend final : public Backend {
     bool is_decoded = false;
   };
 
+  // Of each row of a mode; empty: rows are where they are in the tensor.
+  static std::vector<std::int64_t> places_of(const BackendConfig& config, int mode) {
+    std::vector<std::int64_t> places;
+    if (config.held.empty() || config.held[index(mode)] == nullptr) return places;
+    std::int64_t held = 0;
+    for (std::uint64_t row = 0; row < config.layout.mode(mode).length; ++row) {
+      places.push_back(config.held[index(mode)]->holds(row) ? held++ : -1);
+    }
+    return places;
+  }
+
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::size_t row_start(int mode, std::uint64_t row) const {
     return static_cast<std::size_t>(row) * columns_[index(mode)];
@@ -343,6 +357,10 @@ class ReferenceBackend final : public Backend {
                                                 std::to_string(mode) +
                                                 " lies outside the tensor; the file is damaged, ingest it again");
           }
+          if (places_[mode].empty()) continue;
+          const std::int64_t place = places_[mode][entry.coordinates[mode]];
+          if (place < 0) throw Error(ErrorKind::corrupt, "a row of mode " + std::to_string(mode) + " is not held");
+          entry.coordinates[mode] = static_cast<std::uint64_t>(place);
         }
         visit(entry);
       }
@@ -473,6 +491,8 @@ class ReferenceBackend final : public Backend {
   }
 
   TensorLayout layout_;
+  std::vector<std::uint64_t> rows_;                // of each mode
+  std::vector<std::vector<std::int64_t>> places_;  // of each mode's coordinates
   std::vector<std::size_t> columns_;  // of each mode's factor
   std::vector<std::size_t> widths_;   // of each mode's output
   std::vector<OwnedRows> owned_;      // of each mode's factor, in numbers

@@ -63,7 +63,7 @@ TEST_P(OwnedRowsOf, LieWithinTheirModes) {
       FAIL() << owned[0].begin << " to " << owned[0].end << " was accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-      EXPECT_THAT(error.what(), ::testing::HasSubstr(owned.size() == 1 ? "of every mode" : "mode 0 has length 210"));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(owned.size() == 1 ? "of every mode" : "mode 0 has 210 rows here"));
     }
   }
   backend->own({{64, 210}, {40, 40}});
