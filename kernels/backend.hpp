@@ -85,10 +85,10 @@ struct BackendConfig {
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
 
+  bool holds_all(int mode) const { return held.empty() || held[static_cast<std::size_t>(mode)] == nullptr; }
   // Of a mode's factor and output.
   std::uint64_t rows_of(int mode) const {
-    const RowIndex* const index = held.empty() ? nullptr : held[static_cast<std::size_t>(mode)].get();
-    return index != nullptr ? index->count() : layout.mode(mode).length;
+    return holds_all(mode) ? layout.mode(mode).length : held[static_cast<std::size_t>(mode)]->count();
   }
   // The same of each mode.
   std::vector<std::uint64_t> rows() const {

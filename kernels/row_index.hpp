@@ -13,8 +13,8 @@ namespace blco {
 // A row's place is the number of held rows before it. Takes 2 bits per row of the mode. Const calls are thread-safe.
 class RowIndex {
  public:
-  // Of 64 rows.
-  struct Word {
+  // Of 64 rows. Read at once on a GPU.
+  struct alignas(16) Word {
     std::uint64_t held = 0;    // bit r % 64: row r is held
     std::uint64_t before = 0;  // held rows before these 64
   };

@@ -66,8 +66,8 @@ struct SolvedRows {
 inline double equal_entry(std::uint64_t rows) { return std::sqrt(1.0 / static_cast<double>(rows)); }
 
 // Rows have the numbers of Rows; I_n is the length of the mode, however many of its rows are held. Steps change owned
-// rows, and only these, unless they say that they change all rows. Sums, Grams too, are over owned rows. Calls come from
-// one thread, the same as of Rows and Passes.
+// rows, and only these, unless they say that they change all rows. Sums, Grams too, are over owned rows. Calls come
+// from one thread, the same as of Rows and Passes.
 class Steps {
  public:
   virtual ~Steps() = default;

@@ -63,14 +63,14 @@ int shared_memory_percent(const DeviceLimits& device, const LaunchPlan& plan) {
   return static_cast<int>(std::min<std::uint64_t>(100 * (*size << 10) / all, 100));
 }
 
-bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length) {
+bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t rows) {
   return conflict_resolution == ConflictResolution::hierarchical ||
-         (conflict_resolution == ConflictResolution::automatic && few_rows(device, mode_length));
+         (conflict_resolution == ConflictResolution::automatic && few_rows(device, rows));
 }
 
-int copies_of_output(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length,
+int copies_of_output(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t rows,
                      std::uint64_t output_bytes, std::uint64_t private_bytes) {
-  if (!takes_copies(device, conflict_resolution, mode_length)) return 1;
+  if (output_bytes == 0 || !takes_copies(device, conflict_resolution, rows)) return 1;
   return 1 + static_cast<int>(std::min<std::uint64_t>(max_copies - 1, private_bytes / output_bytes));
 }
 

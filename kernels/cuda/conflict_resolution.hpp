@@ -49,12 +49,12 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
 inline constexpr std::uint64_t reserved_bytes_per_block = 1 << 10;
 int shared_memory_percent(const DeviceLimits& device, const LaunchPlan& plan);
 
-// Number of copies of a mode's output, the output included. More than one only if the mode has fewer rows than the
+// Number of copies of a mode's output, the output included. More than one only if it has fewer rows than the
 // device has multiprocessors, to which many blocks would add at once, or if hierarchical conflict resolution is
 // requested; as many as `private_bytes` hold, up to max_copies. `output_bytes`: of all outputs that take copies.
 inline constexpr int max_copies = 8;
-bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length);
-int copies_of_output(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length,
+bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t rows);
+int copies_of_output(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t rows,
                      std::uint64_t output_bytes, std::uint64_t private_bytes);
 
 }  // namespace blco::cuda

@@ -55,10 +55,12 @@ struct Resident {
 };
 
 // Says what a pass has found.
-[[noreturn]] void throw_fault(FaultRecord fault) {
+[[noreturn]] void throw_fault(FaultRecord fault, const BackendConfig& config) {
+  const auto mode = static_cast<int>(fault & 255);
   throw Error(ErrorKind::corrupt, "chunk " + std::to_string((fault >> 8) - 1) + ": a coordinate of mode " +
-                                      std::to_string(fault & 255) +
-                                      " lies outside the tensor; the file is damaged, ingest it again");
+                                      std::to_string(mode) + " lies outside the tensor" +
+                                      (config.holds_all(mode) ? "" : ", or is new since rows were shared out") +
+                                      "; the file is damaged, ingest it again");
 }
 
 int current_device() {
@@ -148,23 +150,21 @@ class CudaBackend final : public Backend {
         layout_(config.layout),
         outputs_(config, limits),
         terms_(config.slots, limits.multiprocessors),
-        dense_sizes_(std::ranges::max(layout_.shape()), config.rank, sizeof(Sum), sizeof(Factor),
-                     config.dual_modes != 0),
+        dense_sizes_(std::ranges::max(config.rows()), config.rank, sizeof(Sum), sizeof(Factor), config.dual_modes != 0),
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
         vectors_(config,
                  [&, made = std::size_t{0}](const VectorShape&, std::size_t numbers) mutable {
                    return DeviceVector(numbers, made++ < config.device_vectors);
                  }),
-        launcher_(layout_, config.rank, limits, config.gpu.conflict_resolution, config.gpu.variant,
-                  config.gpu.blocks_per_multiprocessor),
+        launcher_(config, limits),
         trace_(config.trace),
         dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_),
         steps_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       add_factor(mode);
       grams_.emplace_back();
-      owned_.push_back({0, length(mode)});
+      owned_.push_back({0, rows_of(mode)});
     }
     for (std::size_t v = 0; v < config.vectors.size(); ++v) vectors_[static_cast<int>(v)].clear(main_);
     fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
@@ -183,6 +183,13 @@ class CudaBackend final : public Backend {
     };
     upload(make_index_tables(layout_), index_tables(layout_));
     upload(make_key_tables(layout_), key_tables(layout_));
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      if (config.holds_all(mode)) continue;
+      const auto words = std::as_bytes(config.held[index(mode)]->words());
+      held_.emplace_back(words.size(), "held rows");
+      shared.held[mode].words = held_.back().as<const RowIndex::Word>();
+      transfer_.upload(words, held_.back().as<void>(), main_);
+    }
   }
 
   std::string name() const override { return "cuda: " + limits_.name; }
@@ -264,7 +271,7 @@ class CudaBackend final : public Backend {
       resident.packed = chunk;
     } else {
       Slot& used = slots_.at(resident.slot);
-      resident.chunk = place_chunk(chunk, layout_, arena_.as<std::byte>() + arena_used_);
+      resident.chunk = place_chunk(chunk, config_, arena_.as<std::byte>() + arena_used_);
       const std::uint64_t bytes = cuda_chunk_bytes(resident.chunk.payload_bytes);
       require(bytes <= arena_.bytes() - arena_used_,
               "the room planned for chunks on the device is used up at chunk " + std::to_string(chunk.number));
@@ -302,7 +309,7 @@ class CudaBackend final : public Backend {
     pass_runs_ = false;
     settled_residents_ = residents_.size();
     trace_.report();
-    if (fault != 0) throw_fault(fault);
+    if (fault != 0) throw_fault(fault, config_);
   }
 
   double sum_of_terms() const override { return sum_of_terms_; }
@@ -317,7 +324,7 @@ class CudaBackend final : public Backend {
   }
 
   void own(std::vector<OwnedRows> rows) override {
-    check_owned_rows(config_.layout.shape(), rows);
+    check_owned_rows(config_.rows(), rows);
     owned_ = std::move(rows);
     for (std::vector<double>& gram : grams_) gram.clear();
   }
@@ -338,8 +345,9 @@ class CudaBackend final : public Backend {
   void scale_rows(int mode, std::span<const double> divisors) override {
     check_divisors(divisors, config_.rank);
     const NvtxRange range("scale rows");
-    dense_.scale_rows(owned(mode, outputs_.data(mode)), owned_rows(mode), divisors, equal_entry(length(mode)),
-                      owned(mode, factors_[mode].template as<Factor>()), grams_[index(mode)]);
+    dense_.scale_rows(owned(mode, outputs_.data(mode)), owned_rows(mode), divisors,
+                      equal_entry(layout_.mode(mode).length), owned(mode, factors_[mode].template as<Factor>()),
+                      grams_[index(mode)]);
   }
 
   void restore_factor(int mode) override {
@@ -358,13 +366,13 @@ class CudaBackend final : public Backend {
   }
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
     check_scales(scales, shifts, config_.rank);
-    steps_.scale_columns(changed_factor(mode), length(mode), scales, shifts);
+    steps_.scale_columns(changed_factor(mode), rows_of(mode), scales, shifts);
   }
-  void raise_to_zero(int mode) override { steps_.raise_to_zero(changed_factor(mode), length(mode)); }
+  void raise_to_zero(int mode) override { steps_.raise_to_zero(changed_factor(mode), rows_of(mode)); }
   std::vector<double> extrapolate(int mode, int vector, const Extrapolation& step) override {
     check_extrapolation(step, config_.rank);
     double* const before = vectors_.rows(vector, mode).data();
-    steps_.extrapolate(changed_factor(mode), before, length(mode), step);
+    steps_.extrapolate(changed_factor(mode), before, rows_of(mode), step);
     return steps_.column_sums(owned_factor(mode), owned_rows(mode), /*squared=*/true);
   }
 
@@ -420,9 +428,9 @@ class CudaBackend final : public Backend {
 
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
-  std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
+  std::uint64_t rows_of(int mode) const { return config_.rows_of(mode); }
   // Of the factor.
-  std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.columns_of(mode)); }
+  std::uint64_t numbers(int mode) const { return rows_of(mode) * static_cast<std::uint64_t>(config_.columns_of(mode)); }
 
   // Of all rows of R numbers of a mode, the first that is owned; and how many are.
   template <class Number>
@@ -469,18 +477,18 @@ class CudaBackend final : public Backend {
   }
 
   std::uint64_t offset_of_rows(int mode, std::uint64_t first_row, std::size_t count) const {
-    check_row_block(length(mode), config_.columns_of(mode), first_row, count);
+    check_row_block(rows_of(mode), config_.columns_of(mode), first_row, count);
     return first_row * static_cast<std::uint64_t>(config_.columns_of(mode));
   }
   std::uint64_t offset_of_output(int mode, std::uint64_t first_row, std::size_t count) const {
     check_filled(mode);
     const std::uint64_t columns = config_.output_columns_of(mode);
-    check_row_block(length(mode), static_cast<int>(columns), first_row, count);
+    check_row_block(rows_of(mode), static_cast<int>(columns), first_row, count);
     return first_row * columns;
   }
   void copy_and_compute(std::size_t slot, const ChunkView& chunk, bool staged) {
     Slot& used = slots_.at(slot);
-    const DeviceChunk placed = place_chunk(chunk, layout_, used.memory.template as<std::byte>());
+    const DeviceChunk placed = place_chunk(chunk, config_, used.memory.template as<std::byte>());
     const auto begin = trace_.mark(used.stream.get());
     copy_payloads(chunk, placed, used.stream.get());
     if (staged) used.staged.record(used.stream.get());
@@ -558,6 +566,7 @@ class CudaBackend final : public Backend {
   DenseSizes dense_sizes_;
   DeviceBuffer scratch_;  // of the dense work
   DeviceBuffer small_;    // tables of lines, fault record
+  std::vector<DeviceBuffer> held_;
   FaultRecord* fault_ = nullptr;
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;

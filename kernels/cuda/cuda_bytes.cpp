@@ -19,12 +19,12 @@ constexpr std::uint64_t staging_bytes = std::uint64_t{2} << 20;
 std::uint64_t with_lost(std::uint64_t buffer_bytes) { return buffer_bytes + device_page_bytes; }
 
 std::uint64_t factor_bytes(const BackendConfig& config, int mode) {
-  return config.layout.mode(mode).length * static_cast<std::uint64_t>(config.columns_of(mode)) *
+  return config.rows_of(mode) * static_cast<std::uint64_t>(config.columns_of(mode)) *
          factor_number_bytes(config.precision);
 }
 
 std::uint64_t output_bytes(const BackendConfig& config, int mode) {
-  return config.layout.mode(mode).length * config.output_columns_of(mode) * output_number_bytes(config.precision);
+  return config.rows_of(mode) * config.output_columns_of(mode) * output_number_bytes(config.precision);
 }
 
 class GpuKind final : public DeviceKind {
@@ -63,7 +63,7 @@ class GpuKind final : public DeviceKind {
 
 Account cuda_backend_memory(const BackendConfig& config, const DeviceLimits& limits) {
   const Precision precision = config.precision;
-  const std::uint64_t longest = std::ranges::max(config.layout.shape());
+  const std::uint64_t longest = std::ranges::max(config.rows());
   Account memory;
   memory.take("the library", with_lost(table_and_flag_bytes) + with_lost(0));  // the other is of chunks that stay
   std::uint64_t outputs = 0;
@@ -72,6 +72,9 @@ Account cuda_backend_memory(const BackendConfig& config, const DeviceLimits& lim
     memory.take_by_rank("factors", matrices);
     if (has_mode(config.dual_modes, mode)) memory.take_by_rank(duals_term, matrices);
     const std::uint64_t output = with_lost(output_bytes(config, mode));
+    if (!config.holds_all(mode)) {
+      memory.take("held rows", with_lost(config.held[static_cast<std::size_t>(mode)]->words().size_bytes()));
+    }
     outputs = config.all_outputs ? outputs + output : std::max(outputs, output);
   }
   memory.take_by_rank(output_term, outputs);
@@ -91,7 +94,7 @@ Account cuda_backend_memory(const BackendConfig& config, const DeviceLimits& lim
 std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits) {
   std::uint64_t bytes = 0;  // of the largest output that takes copies; of all of these where they are there at once
   for (int mode = 0; mode < config.layout.order(); ++mode) {
-    const bool is_short = config.layout.mode(mode).length < static_cast<std::uint64_t>(limits.multiprocessors);
+    const bool is_short = config.rows_of(mode) < static_cast<std::uint64_t>(limits.multiprocessors);
     if (!is_short && config.gpu.conflict_resolution != ConflictResolution::hierarchical) continue;
     const std::uint64_t output = output_bytes(config, mode);
     bytes = config.all_outputs ? bytes + output : std::max(bytes, output);

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "blco/chunk.hpp"
-#include "blco/layout.hpp"
+#include "blco/error.hpp"
 #include "blco/payload.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/cuda/conflict_resolution.hpp"
 #include "kernels/cuda/device_memory.hpp"
 
@@ -18,11 +20,27 @@ struct DeviceChunk {
   std::uint64_t nnz = 0;
   std::uint64_t payload_bytes = 0;                  // with what lies between the payloads
   std::array<PayloadView, column_count> payload{};  // `bytes` are in device memory; null without a payload
-  std::vector<RowRange> rows;                       // per mode
+  std::vector<RowRange> rows;                       // per mode, of its matrices
 };
 
-// Lays the payloads out from `memory` on, without copying.
-inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layout, std::byte* memory) {
+// The rows of a chunk in a mode's matrices. Throws Error{corrupt} if its bounds are not held, or without bounds no row:
+// kernels do not look whether row 0 is held.
+inline RowRange rows_of_chunk(const ChunkView& chunk, const BackendConfig& config, int mode) {
+  const auto n = static_cast<std::size_t>(mode);
+  const bool known = !chunk.lower.empty() && !chunk.upper.empty();
+  const RowRange rows = known ? RowRange{chunk.lower[n], chunk.upper[n]} : RowRange{0, config.layout.shape()[n] - 1};
+  if (config.holds_all(mode)) return rows;
+  const RowIndex& held = *config.held[n];
+  const bool legal = rows.last < config.layout.shape()[n] && rows.first <= rows.last &&
+                     (known ? held.holds(rows.first) && held.holds(rows.last) : held.count() > 0);
+  if (legal) return {held.place_of(rows.first), held.place_of(rows.last + 1) - 1};
+  throw Error(ErrorKind::corrupt, "chunk " + std::to_string(chunk.number) + ": its bounds of mode " +
+                                      std::to_string(mode) +
+                                      " are new since rows were shared out; the file is damaged, ingest it again");
+}
+
+// Lays the payloads out from `memory` on, without copying. Throws as rows_of_chunk.
+inline DeviceChunk place_chunk(const ChunkView& chunk, const BackendConfig& config, std::byte* memory) {
   DeviceChunk placed;
   placed.number = chunk.number;
   placed.nnz = chunk.nnz;
@@ -35,11 +53,7 @@ inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layou
     placed.payload[column].bytes = memory + payload_slot_bytes(placed.payload_bytes);
     placed.payload_bytes = payload_slot_bytes(placed.payload_bytes) + payload.size();
   }
-  for (std::size_t mode = 0; mode < layout.shape().size(); ++mode) {
-    const bool known = !chunk.lower.empty() && !chunk.upper.empty();
-    placed.rows.push_back(known ? RowRange{chunk.lower[mode], chunk.upper[mode]}
-                                : RowRange{0, layout.shape()[mode] - 1});
-  }
+  for (int mode = 0; mode < config.layout.order(); ++mode) placed.rows.push_back(rows_of_chunk(chunk, config, mode));
   return placed;
 }
 

@@ -151,6 +151,7 @@ inline void copy_on_device(void* to, const void* from, std::uint64_t bytes, cuda
         "cudaMemcpyAsync on the device");
 }
 inline void fill_zero(void* to, std::uint64_t bytes, cudaStream_t stream) {
+  if (bytes == 0) return;  // there is no memory
   check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream), "cudaMemsetAsync");
 }
 

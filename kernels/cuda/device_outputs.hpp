@@ -68,13 +68,13 @@ class DeviceOutputs {
     }
   }
 
-  // The output of a mode, I_n x its columns.
+  // The output of a mode: its rows times its columns.
   Sum* data(int mode) const { return outputs_[outputs_.size() > 1 ? index(mode) : 0].template as<Sum>(); }
 
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   int order() const { return config_.layout.order(); }
-  std::uint64_t rows(int mode) const { return config_.layout.mode(mode).length; }
+  std::uint64_t rows(int mode) const { return config_.rows_of(mode); }
   std::uint64_t numbers(int mode) const { return rows(mode) * config_.output_columns_of(mode); }
   std::uint64_t bytes(int mode) const { return numbers(mode) * sizeof(Sum); }
   bool takes_copies(int mode) const { return cuda::takes_copies(limits_, config_.gpu.conflict_resolution, rows(mode)); }

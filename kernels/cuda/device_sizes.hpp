@@ -24,6 +24,7 @@ struct DenseSizes {
   constexpr DenseSizes(std::uint64_t max_rows, int rank, std::uint64_t output_number_bytes,
                        std::uint64_t factor_number_bytes, bool duals = false, std::uint64_t slab_numbers = usual_slab) {
     columns = static_cast<std::uint64_t>(rank);
+    max_rows = std::max<std::uint64_t>(max_rows, 1);
     slab_rows = std::min(max_rows, slab_numbers / columns);
     parts = std::clamp<std::uint64_t>(max_part_numbers / (columns * columns), 1, max_parts);
     parts = std::clamp<std::uint64_t>(slab_rows / min_part_rows, 1, parts);

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -39,26 +38,31 @@ inline std::vector<std::uint64_t> make_tables(const ByteTables& of_bytes, int co
 // About as long as a few warps take to decode their first tiles.
 inline constexpr unsigned turn_nanoseconds = 1500;
 
-// Sets all that neither pass nor chunks change, but for tables and fault.
+// Sets all that neither pass nor chunks change, but for tables, words of held rows and fault.
 template <class Factor>
-void describe(const TensorLayout& layout, int rank, const DeviceLimits& limits, FrameArguments<Factor>& arguments) {
+void describe(const BackendConfig& config, const DeviceLimits& limits, FrameArguments<Factor>& arguments) {
+  const TensorLayout& layout = config.layout;
   const auto ones = [](int bits) { return static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1); };
   arguments.order = layout.order();
-  arguments.rank = rank;
+  arguments.rank = config.rank;
   arguments.has_high_word = layout.has_high_word();
   arguments.index_tables = index_tables(layout);
   arguments.key_tables = key_tables(layout);
+  std::uint64_t rows = 0;
   for (int mode = 0; mode < layout.order(); ++mode) {
+    rows += config.rows_of(mode);
     const ModeLayout& bits = layout.mode(mode);
+    const auto last = static_cast<std::uint32_t>(bits.length - 1);
+    const bool all = config.holds_all(mode);
+    arguments.held[mode].last = last;
     arguments.rows[mode] = {.field = ones(bits.low_bits),
                             .high_field = ones(bits.high_bits),
-                            .last = static_cast<std::uint32_t>(bits.length - 1),
+                            .last = all ? last : 0,
                             .shift = bits.shift,
                             .high_shift = bits.high_shift,
                             .low_bits = bits.low_bits};
   }
-  const std::uint64_t rows = std::accumulate(layout.shape().begin(), layout.shape().end(), std::uint64_t{0});
-  if (rows * static_cast<std::uint64_t>(rank) * sizeof(Factor) > limits.l2_bytes) {
+  if (rows * static_cast<std::uint64_t>(config.rank) * sizeof(Factor) > limits.l2_bytes) {
     arguments.turn_nanoseconds = turn_nanoseconds;
   }
 }
@@ -176,12 +180,10 @@ class FrameLauncher {
 template <class Sum, class Factor>
 class MttkrpLauncher : public FrameLauncher<Sum, MttkrpArguments<Sum, Factor>> {
  public:
-  MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits,
-                 ConflictResolution conflict_resolution, KernelVariant variant, int blocks_per_multiprocessor)
-      : MttkrpLauncher::FrameLauncher(limits, conflict_resolution, arguments_of(layout, rank, limits),
-                                      mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false, variant),
-                                      mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant),
-                                      blocks_per_multiprocessor) {}
+  MttkrpLauncher(const BackendConfig& config, const DeviceLimits& limits)
+      : MttkrpLauncher::FrameLauncher(limits, config.gpu.conflict_resolution, arguments_of(config, limits),
+                                      kernel_for(config, false), kernel_for(config, true),
+                                      config.gpu.blocks_per_multiprocessor) {}
 
   // Queues the MTTKRP of one to max_chunks_of_launch chunks; returns the kernel's name.
   const char* launch(std::span<const DeviceChunk* const> chunks, cudaStream_t stream) {
@@ -191,9 +193,12 @@ class MttkrpLauncher : public FrameLauncher<Sum, MttkrpArguments<Sum, Factor>> {
   }
 
  private:
-  static MttkrpArguments<Sum, Factor> arguments_of(const TensorLayout& layout, int rank, const DeviceLimits& limits) {
+  static MttkrpKernel<Sum, Factor> kernel_for(const BackendConfig& config, bool stashed) {
+    return mttkrp_kernel_for<Sum, Factor>(config.layout.order(), config.rank, stashed, config.gpu.variant);
+  }
+  static MttkrpArguments<Sum, Factor> arguments_of(const BackendConfig& config, const DeviceLimits& limits) {
     MttkrpArguments<Sum, Factor> arguments;
-    describe(layout, rank, limits, arguments);
+    describe(config, limits, arguments);
     return arguments;
   }
 };

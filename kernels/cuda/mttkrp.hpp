@@ -10,6 +10,7 @@
 #include "blco/payload.hpp"
 #include "kernels/cuda/device_sizes.hpp"
 #include "kernels/gpu_kernels.hpp"
+#include "kernels/row_index.hpp"
 
 namespace blco::cuda {
 
@@ -18,13 +19,20 @@ namespace blco::cuda {
 struct RowBits {
   std::uint32_t field = 0;
   std::uint32_t high_field = 0;  // 0: all bits are in the index
-  std::uint32_t last = 0;        // the largest legal row
+  std::uint32_t last = 0;        // the largest legal row; 0 if HeldRows decides
   int shift = 0;
   int high_shift = 0;
   int low_bits = 0;
 };
 
-// First fault of a pass, in device memory: 0, or (chunk + 1) << 8 | mode for a coordinate outside its mode.
+// Of a mode with BackendConfig::held, in device memory: rows become places.
+struct HeldRows {
+  const RowIndex::Word* words = nullptr;  // null: the mode has all rows
+  std::uint32_t last = 0;                 // the largest legal row
+};
+
+// First fault of a pass, in device memory: 0, or (chunk + 1) << 8 | mode for a coordinate outside its mode, or not
+// held.
 using FaultRecord = unsigned long long;
 
 // The part of a launch that one chunk makes.
@@ -51,6 +59,7 @@ struct FrameArguments {
   int rank = 0;
   bool has_high_word = false;
   RowBits rows[max_order] = {};
+  HeldRows held[max_order] = {};
   const Factor* factors[max_order] = {};  // row-major I_n x rank
   const std::uint64_t* tables = nullptr;  // of the index, then of the key
   int index_tables = 0;                   // as many as there are bits for

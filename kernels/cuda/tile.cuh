@@ -269,7 +269,32 @@ __device__ inline void look_up(const std::uint64_t* tables, int count, LaneEntri
   for (int j = 0; j < lane_entries; ++j) words[j] = found[j];
 }
 
-// Rows of one mode. One outside the mode is recorded and becomes row 0; the pass fails later.
+// Replaces rows of a mode by their places, if it has held rows. One outside the mode or not held is recorded, and row 0
+// takes its place; the pass fails later.
+template <class Arguments>
+__device__ inline void take_places(const Arguments& arguments, const ChunkPart& part, int mode,
+                                   LaneEntries<std::uint32_t>& rows) {
+  const HeldRows held = arguments.held[mode];
+  bool lost = false;
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) {
+    const bool legal = rows[j] <= held.last;
+    lost |= !legal;
+    rows[j] = legal ? rows[j] : 0;
+    if (held.words == nullptr) continue;
+    const RowIndex::Word& word = held.words[rows[j] / 64];
+    // The row's bit on top, and below it those of the rows before.
+    const std::uint64_t bits = word.held << (63 - rows[j] % 64);
+    const bool is_held = static_cast<std::int64_t>(bits) < 0;
+    lost |= !is_held;
+    rows[j] = is_held ? static_cast<std::uint32_t>(word.before) + static_cast<std::uint32_t>(__popcll(bits)) - 1 : 0;
+  }
+  if (!lost) return;
+  atomicCAS(arguments.fault, FaultRecord{0}, (FaultRecord{part.chunk} + 1) << 8 | static_cast<unsigned>(mode));
+}
+
+// Rows of one mode, all of them legal, or places where it has held rows: bits.last is 0 there, since of all rows only
+// row 0 needs no look, whose place is 0. rows_of_chunk has seen that row 0 is held if the chunk has it.
 template <class Arguments>
 __device__ inline void rows_of(const Arguments& arguments, const ChunkPart& part, const WarpTile& tile, int mode,
                                int lane, const LaneEntries<std::uint64_t>& indices, LaneEntries<std::uint32_t>& rows) {
@@ -283,13 +308,10 @@ __device__ inline void rows_of(const Arguments& arguments, const ChunkPart& part
       rows[j] |= (high & bits.high_field) << bits.low_bits;
     }
   }
-  bool outside = false;
+  bool beyond = false;
 #pragma unroll
-  for (int j = 0; j < lane_entries; ++j) outside |= rows[j] > bits.last;
-  if (!outside) return;
-#pragma unroll
-  for (int j = 0; j < lane_entries; ++j) rows[j] = rows[j] > bits.last ? 0 : rows[j];
-  atomicCAS(arguments.fault, FaultRecord{0}, (FaultRecord{part.chunk} + 1) << 8 | static_cast<unsigned>(mode));
+  for (int j = 0; j < lane_entries; ++j) beyond |= rows[j] > bits.last;
+  if (beyond) take_places(arguments, part, mode, rows);
 }
 
 // Adds the exceptions to the fields of values, which lie at their places.

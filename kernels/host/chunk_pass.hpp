@@ -87,7 +87,8 @@ class ChunkPass {
   // Decodes all frames, whatever the product, and so looks at the rows of all modes unless they are proved.
   void add(const FrameSource& source) {
     require(takes_natural_chunks_, "a chunk in the natural order, but the backend was made for none");
-    for_each_mode([&](int mode) { output(mode).open_chunk(source.places[static_cast<std::size_t>(mode)], source.nnz); });
+    for_each_mode(
+        [&](int mode) { output(mode).open_chunk(source.places[static_cast<std::size_t>(mode)], source.nnz); });
     if (request_.is_mttkrp()) {
       add_mode(source, request_.only_mode(), source.all_frames());
     } else {

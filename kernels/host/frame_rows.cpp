@@ -131,10 +131,6 @@ std::uint64_t whole_frames(std::uint64_t nnz) { return (nnz + frame_entries - 1)
                          std::to_string(allowed.lower) + ", " + std::to_string(allowed.upper) + "]");
 }
 
-[[noreturn]] void fail_at_lost_row(std::uint64_t chunk, std::size_t mode, const std::string& rows) {
-  fail(chunk, "mode " + std::to_string(mode) + " has " + rows + " among the rows that its entries should have");
-}
-
 PayloadView open_column(const ChunkView& chunk, Column column, const char* name) {
   const std::span<const std::byte> payload = chunk[column];
   if (payload.empty()) fail(chunk.number, std::string("it has no ") + name + " column");
@@ -198,7 +194,7 @@ RowRange FrameDecoder::places_of(std::size_t mode, RowRange rows, std::uint64_t 
   if (held == nullptr) return rows;
   const std::uint64_t lower = held->place_of(rows.lower);
   const std::uint64_t end = held->place_of(std::uint64_t{rows.upper} + 1);
-  if (lower == end) fail_at_lost_row(chunk, mode, "none");
+  if (lower == end) fail(chunk, "its bounds of mode " + std::to_string(mode) + " are new since rows were shared out");
   return {static_cast<std::uint32_t>(lower), static_cast<std::uint32_t>(end - 1)};
 }
 
@@ -286,7 +282,8 @@ void FrameDecoder::write_places(const FrameSource& source, int mode, std::size_t
   std::fill(rows + count, rows + frame_entries, source.places[n].lower);
   if (lost < 0) return;
   std::fill_n(rows, frame_entries, source.places[n].lower);
-  fail_at_lost_row(source.chunk, n, "coordinate " + std::to_string(lost) + ", which is not");
+  fail(source.chunk, "mode " + std::to_string(mode) + " has coordinate " + std::to_string(lost) +
+                         ", which is new since rows were shared out");
 }
 
 void FrameDecoder::decode_values(const FrameSource& source, std::uint64_t frame, double* values) const {

@@ -141,7 +141,7 @@ class FrameDecoder {
                std::vector<std::shared_ptr<const RowIndex>> held = {});
 
   // A mode's rows are limited to the chunk's bounds, if it has any. Throws Error{corrupt} if the columns or bounds do
-  // not match the layout, or no row within the bounds is held.
+  // not match the layout, or no row within bounds is held.
   FrameSource open(const ChunkView& chunk) const;
 
   // Fills the ring's half (frame % 2). Entries past the end of the chunk get row source.places[n].lower and an

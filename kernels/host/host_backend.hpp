@@ -255,7 +255,8 @@ class HostBackend : public Backend {
   void scale_rows(int mode, std::span<const double> divisors) override {
     const auto begin = std::chrono::steady_clock::now();
     check_divisors(divisors, rank_);
-    dense_.divide_columns(divisors, equal_entry(layout_.mode(mode).length), owned_part(mode), solution(mode), room_for_gram(mode));
+    dense_.divide_columns(divisors, equal_entry(layout_.mode(mode).length), owned_part(mode), solution(mode),
+                          room_for_gram(mode));
     if (owned_[index(mode)].count() == rows_[index(mode)]) pass_.output(mode).set_zeroed();
     trace("row scaling", begin, 0);
   }

@@ -185,7 +185,8 @@ class ResidentChunks {
 
   std::optional<ArrangedNonzeros> arrange_group(std::span<const ResidentId> chunks, Group& group, int mode,
                                                 std::span<FrameRing> rings) {
-    const std::uint64_t bytes = arranged_bytes(request_.order, group.nnz, rows_[static_cast<std::size_t>(mode)], request_.parts);
+    const std::uint64_t bytes =
+        arranged_bytes(request_.order, group.nnz, rows_[static_cast<std::size_t>(mode)], request_.parts);
     const std::uint64_t making = arranging_bytes(request_.order, group.nnz, executor_->width(), request_.has_fibers);
     if (bytes + std::max(making, scratch_bytes_) > bytes_left_) return std::nullopt;
     scratch_bytes_ = std::max(making, scratch_bytes_);

@@ -65,7 +65,7 @@ class BackendUnderTest {
                                          .arranged_bytes = arranged_bytes,
                                          .keep_previous = true}) {}
   BackendUnderTest(int threads, const BackendConfig& config)
-      : executor_(std::max(threads, 1)), shape_(config.layout.shape()), rank_(config.rank) {
+      : executor_(std::max(threads, 1)), rows_(config.rows()), rank_(config.rank) {
     backend_ = threads == 0 ? make_reference_backend(config) : host_kind().make(config, executor_);
   }
 
@@ -76,8 +76,9 @@ class BackendUnderTest {
     for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
   }
 
-  std::vector<double> output(int mode) const {
-    std::vector<double> rows(size(mode));
+  std::vector<double> output(int mode) const { return output(mode, static_cast<std::uint64_t>(rank_)); }
+  std::vector<double> output(int mode, std::uint64_t columns) const {
+    std::vector<double> rows(rows_[static_cast<std::size_t>(mode)] * columns);
     backend_->read_output(mode, 0, rows);
     return rows;
   }
@@ -88,30 +89,36 @@ class BackendUnderTest {
     return rows;
   }
 
-  std::vector<double> pass(std::span<const EncodedChunk> chunks, int mode) {
-    backend_->begin_pass(mode);
+  void run(std::span<const EncodedChunk> chunks, const PassRequest& request) {
+    backend_->begin_pass(request);
     for (const EncodedChunk& chunk : chunks) {
       backend_->submit(0, chunk.view());
       backend_->wait_slot(0);
     }
     backend_->finish_pass();
+  }
+  std::vector<double> pass(std::span<const EncodedChunk> chunks, int mode) {
+    run(chunks, mode);
     return output(mode);
   }
 
-  std::vector<double> resident_pass(std::span<const ResidentId> residents, int mode) {
-    backend_->begin_pass(mode);
+  void run_resident(std::span<const ResidentId> residents, const PassRequest& request) {
+    backend_->begin_pass(request);
     for (const ResidentId resident : residents) backend_->submit_resident(resident);
     backend_->finish_pass();
+  }
+  std::vector<double> resident_pass(std::span<const ResidentId> residents, int mode) {
+    run_resident(residents, mode);
     return output(mode);
   }
 
  private:
   std::size_t size(int mode) const {
-    return static_cast<std::size_t>(shape_[static_cast<std::size_t>(mode)]) * static_cast<std::size_t>(rank_);
+    return static_cast<std::size_t>(rows_[static_cast<std::size_t>(mode)]) * static_cast<std::size_t>(rank_);
   }
 
   ThreadExecutor executor_;
-  std::vector<std::uint64_t> shape_;
+  std::vector<std::uint64_t> rows_;  // per mode
   int rank_;
   std::unique_ptr<Backend> backend_;
 };

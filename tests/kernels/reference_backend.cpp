@@ -48,7 +48,7 @@ class ReferenceBackend final : public Backend {
         vectors_(config, [](const VectorShape&, std::size_t numbers) { return std::vector<double>(numbers); }) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const int columns = config.columns_of(mode);
-      require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");
+      require(columns >= 1, "give a rank of at least 1");
       columns_.push_back(static_cast<std::size_t>(columns));
       widths_.push_back(columns_.back());
       places_.push_back(places_of(config, mode));
@@ -130,10 +130,7 @@ class ReferenceBackend final : public Backend {
 
   void submit_resident(ResidentId chunk) override {
     const Resident& resident = residents_.at(chunk);
-    if (!resident.is_decoded) {
-      submit(0, resident.packed);
-      return;
-    }
+    if (!resident.is_decoded) return submit(0, resident.packed);
     for (const Entry& entry : resident.decoded) add(entry);
   }
 
@@ -307,17 +304,6 @@ class ReferenceBackend final : public Backend {
     bool is_decoded = false;
   };
 
-  // Of each row of a mode; empty: rows are where they are in the tensor.
-  static std::vector<std::int64_t> places_of(const BackendConfig& config, int mode) {
-    std::vector<std::int64_t> places;
-    if (config.held.empty() || config.held[index(mode)] == nullptr) return places;
-    std::int64_t held = 0;
-    for (std::uint64_t row = 0; row < config.layout.mode(mode).length; ++row) {
-      places.push_back(config.held[index(mode)]->holds(row) ? held++ : -1);
-    }
-    return places;
-  }
-
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::size_t row_start(int mode, std::uint64_t row) const {
     return static_cast<std::size_t>(row) * columns_[index(mode)];
@@ -352,15 +338,12 @@ class ReferenceBackend final : public Backend {
         entry.value = values[i];
         layout_.delinearize({keys[i], lows[i]}, std::span(entry.coordinates).first(layout_.shape().size()));
         for (std::size_t mode = 0; mode < layout_.shape().size(); ++mode) {
-          if (entry.coordinates[mode] >= layout_.shape()[mode]) {
-            throw Error(ErrorKind::corrupt, "chunk " + std::to_string(chunk.number) + ": a coordinate of mode " +
-                                                std::to_string(mode) +
-                                                " lies outside the tensor; the file is damaged, ingest it again");
+          std::uint64_t& row = entry.coordinates[mode];
+          if (row >= places_[mode].size() || places_[mode][row] < 0) {
+            const std::string of_mode = "chunk " + std::to_string(chunk.number) + ": mode " + std::to_string(mode);
+            throw Error(ErrorKind::corrupt, of_mode + " has coordinate " + std::to_string(row));
           }
-          if (places_[mode].empty()) continue;
-          const std::int64_t place = places_[mode][entry.coordinates[mode]];
-          if (place < 0) throw Error(ErrorKind::corrupt, "a row of mode " + std::to_string(mode) + " is not held");
-          entry.coordinates[mode] = static_cast<std::uint64_t>(place);
+          row = static_cast<std::uint64_t>(places_[mode][row]);
         }
         visit(entry);
       }
@@ -493,10 +476,10 @@ class ReferenceBackend final : public Backend {
   TensorLayout layout_;
   std::vector<std::uint64_t> rows_;                // of each mode
   std::vector<std::vector<std::int64_t>> places_;  // of each mode's coordinates
-  std::vector<std::size_t> columns_;  // of each mode's factor
-  std::vector<std::size_t> widths_;   // of each mode's output
-  std::vector<OwnedRows> owned_;      // of each mode's factor, in numbers
-  bool rounds_factors_;               // to f32
+  std::vector<std::size_t> columns_;               // of each mode's factor
+  std::vector<std::size_t> widths_;                // of each mode's output
+  std::vector<OwnedRows> owned_;                   // of each mode's factor, in numbers
+  bool rounds_factors_;                            // to f32
   MethodVectors<std::vector<double>> vectors_;
   PassRequest pass_ = 0;
   double sum_of_terms_ = 0;

@@ -142,4 +142,14 @@ void step_row(const CgStep& step, const CgRow& row) {
   }
 }
 
+std::vector<std::int64_t> places_of(const BackendConfig& config, int mode) {
+  std::vector<std::int64_t> places;
+  std::int64_t held = 0;
+  for (std::uint64_t row = 0; row < config.layout.mode(mode).length; ++row) {
+    const bool is_held = config.holds_all(mode) || config.held[static_cast<std::size_t>(mode)]->holds(row);
+    places.push_back(is_held ? held++ : -1);
+  }
+  return places;
+}
+
 }  // namespace blco

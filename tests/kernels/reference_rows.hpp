@@ -1,7 +1,10 @@
-// Row updates, and steps of conjugate gradients, as they are defined, one row at a time: the oracle of every backend's.
+// Row updates, steps of conjugate gradients and places of held rows, as they are defined, one row at a time: the oracle
+// of every backend's.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/backend.hpp"
 
@@ -22,6 +25,9 @@ struct CgRow {
 };
 void begin_row(const CgStep& step, const CgRow& row);
 void step_row(const CgStep& step, const CgRow& row);
+
+// The place of each row of a mode among held rows, or -1 for others.
+std::vector<std::int64_t> places_of(const BackendConfig& config, int mode);
 
 // The closest row that satisfies the constraint, after moving numbers by l1 / (2 rho) towards zero.
 void move_to_constraint(const RowConstraint& constraint, double rho, std::span<double> row);

@@ -7,6 +7,7 @@
 #include "blco/error.hpp"
 #include "kernels/device_kind.hpp"
 #include "tests/kernels/backend_cases.hpp"
+#include "tests/kernels/held_cases.hpp"
 #include "tests/kernels/wide_rows.hpp"
 #include "tests/random_tensor.hpp"
 
@@ -78,6 +79,27 @@ TEST_P(SlabBackendOf, GivesTheOutputsAndUpdatesOfTheReference) {
     EXPECT_THAT(actual.norms, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.norms));
     EXPECT_THAT(rows_of(*slabs, mode, false),
                 ::testing::Pointwise(::testing::DoubleNear(1e-11), rows_of(*whole, mode, false)));
+  }
+}
+
+TEST_P(SlabBackendOf, MayHoldSomeRows) {
+  const HeldCase held(tensor_, mode_bit(0) | mode_bit(2));
+  BackendConfig some = config();
+  some.held = held.index();
+  const int rank = GetParam().rank;
+  const auto factors = random_factors(tensor_.shape, rank, 3);
+  const auto slabs = slab_kind(host_kind(), rank, GetParam().columns)->make(some, executor_);
+  for (int mode = 0; mode < 3; ++mode) {
+    slabs->load_factor(mode, 0, held.part(static_cast<std::size_t>(mode), factors[static_cast<std::size_t>(mode)]));
+  }
+
+  for (const int mode : {0, 1, 2}) {
+    const auto n = static_cast<std::size_t>(mode);
+    std::vector<double> rows(held.rows(n).size() * static_cast<std::size_t>(rank));
+    pass(*slabs, mode);
+    slabs->read_output(mode, 0, rows);
+
+    EXPECT_THAT(rows, RowsNear(held.part(n, coordinate_mttkrp(tensor_, factors, rank, n)), 1e-12)) << "mode " << mode;
   }
 }
 

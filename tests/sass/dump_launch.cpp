@@ -14,6 +14,7 @@
 #include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
 #include "kernels/cuda/ttmc.hpp"
+#include "tests/kernels/held_cases.hpp"
 #include "tests/sass/frame_launches.hpp"
 #include "tests/sass/launch_cases.hpp"
 #include "tests/sass/launch_files.hpp"
@@ -107,6 +108,17 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   config.gpu.variant = wanted.variant;
   config.slots = 1;
   config.slot_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
+  std::vector<std::uint64_t> coordinates = tensor.coordinates;
+  if (wanted.holds_some_rows) {
+    const HeldCase held(tensor, all_modes(static_cast<int>(tensor.order())));
+    config.held = held.index();
+    factors = held.parts(factors);
+    shape = config.rows();
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+      const auto& rows = held.rows(i % tensor.order());
+      coordinates[i] = static_cast<std::uint64_t>(std::ranges::lower_bound(rows, coordinates[i]) - rows.begin());
+    }
+  }
   set_shared_bytes_of_multiprocessor(wanted.limits.shared_bytes_per_multiprocessor);
   const auto backend = make_cuda_backend(config, wanted.limits);
   for (std::size_t n = 0; n < factors.size(); ++n) backend->load_factor(static_cast<int>(n), 0, factors[n]);
@@ -146,8 +158,7 @@ json record(const LaunchCase& wanted, const std::string& folder) {
 
   std::ofstream truth(folder + "/" + wanted.name + ".truth", std::ios::binary);
   const std::size_t order = shape.size();
-  write_numbers(truth,
-                std::span<const std::uint64_t>(tensor.coordinates).subspan(wanted.first * order, wanted.count * order));
+  write_numbers(truth, std::span<const std::uint64_t>(coordinates).subspan(wanted.first * order, wanted.count * order));
   write_numbers(truth, std::span<const double>(tensor.values).subspan(wanted.first, wanted.count));
   for (const auto& factor : factors) write_numbers(truth, std::span<const double>(factor));
   return found;

@@ -49,6 +49,7 @@ struct LaunchCase {
   DeviceLimits limits = hopper();
   // Where not 0: the length that the backend is told of the mode. Rows from there on are a fault.
   std::uint64_t told_length = 0;
+  bool holds_some_rows = false;          // not all; then coordinates and shape that are told are places, and how many
   std::optional<PassRequest> loss = {};  // a loss pass, instead of the MTTKRP of `mode`
   std::vector<int> columns = {};         // of each mode: the TTMc of `mode`, instead of its MTTKRP
   bool beside_mttkrp = false;  // of a loss pass: record the MTTKRP of every mode too, named NAME_mode_0 and so on
@@ -86,6 +87,13 @@ inline std::vector<LaunchCase> launch_cases() {
        .rank = 32},
       {.name = "order_5_f64_rank_16_with_keys", .tensor = in_wide, .first = 600, .mode = 4},
       {.name = "order_5_f64_rank_32_with_keys", .tensor = ones(in_wide), .first = 600, .mode = 2, .rank = 32},
+      {.name = "order_3_f64_rank_16_held_rows", .tensor = in_cube, .first = 5000, .mode = 1, .holds_some_rows = true},
+      {.name = "order_5_f64_rank_32_held_rows",
+       .tensor = ones(in_wide),
+       .first = 600,
+       .mode = 2,
+       .rank = 32,
+       .holds_some_rows = true},
       {.name = "order_3_f64_rank_16_hierarchical",
        .tensor = counts(dense),
        .first = 9000,

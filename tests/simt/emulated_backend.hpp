@@ -45,6 +45,7 @@ inline DeviceLimits narrow_device() {
 struct EmulatedOptions {
   int rank = 16;
   std::vector<int> columns = {};  // per mode, for Kronecker products
+  std::vector<std::shared_ptr<const RowIndex>> held = {};
   Precision precision = Precision::f64;
   ConflictResolution conflict_resolution = ConflictResolution::automatic;
   KernelVariant variant = KernelVariant::usual;
@@ -69,6 +70,7 @@ inline BackendConfig emulated_config(std::span<const std::uint64_t> shape, const
   BackendConfig config{.layout = TensorLayout(shape)};
   config.rank = options.columns.empty() ? options.rank : std::ranges::max(options.columns);
   config.columns = options.columns;
+  config.held = options.held;
   config.precision = options.precision;
   config.private_bytes = options.private_bytes;
   config.keep_previous = true;
@@ -142,7 +144,7 @@ class EmulatedBackend {
   }
 
   std::vector<double> output(int mode) const {
-    std::vector<double> rows(static_cast<std::size_t>(length(mode) * config_.output_columns_of(mode)));
+    std::vector<double> rows(static_cast<std::size_t>(config_.rows_of(mode) * config_.output_columns_of(mode)));
     backend_->read_output(mode, 0, rows);
     return rows;
   }
@@ -160,9 +162,8 @@ class EmulatedBackend {
   }
 
  private:
-  std::uint64_t length(int mode) const { return config_.layout.mode(mode).length; }
   std::size_t size(int mode) const {
-    return static_cast<std::size_t>(length(mode)) * static_cast<std::size_t>(config_.columns_of(mode));
+    return static_cast<std::size_t>(config_.rows_of(mode)) * static_cast<std::size_t>(config_.columns_of(mode));
   }
 
   BackendConfig config_;

@@ -8,6 +8,7 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "kernels/host/frame_rows.hpp"
+#include "tests/kernels/held_cases.hpp"
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {
@@ -177,6 +178,60 @@ TEST_P(FrameRows, PastTheEndAreSafeWhetherProvedOrNot) {
       for (std::size_t i = 1; i < frame_entries; ++i) EXPECT_EQ(lines[i], lines[0]);
     }
   }
+}
+
+TEST_P(FrameRows, OfModesWithHeldRowsAreTheirPlaces) {
+  for (const auto& shape : {std::vector<std::uint64_t>{97, 33, 65}, {1, 700}, {8192, 8000, 5000, 8191, 4097}}) {
+    const CooTensor tensor = random_tensor({.shape = shape, .nnz = 700, .seed = 6});
+    const EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
+    for (const ModeSet modes : held_modes(shape.size())) {
+      const HeldCase held(tensor, modes);
+      CooTensor expected = tensor;
+      for (std::size_t i = 0; i < expected.coordinates.size(); ++i) {
+        const auto& rows = held.rows(i % shape.size());
+        expected.coordinates[i] =
+            static_cast<std::uint64_t>(std::ranges::lower_bound(rows, tensor.coordinates[i]) - rows.begin());
+      }
+      const FrameDecoder decoder(TensorLayout(shape), GetParam(), held.index());
+      FrameRing ring(static_cast<int>(shape.size()));
+
+      FrameSource source = decoder.open(chunk.view());
+      expect_rows(expected, chunk, decoder, source);
+      DecodedChunk decoded = decoder.make_decoded(source);
+      for (std::uint64_t f = 0; f < source.frames(); ++f) decoder.decode_into(source, f, ring, decoded);
+      source.decoded = &decoded;
+      source.rows_proved = true;
+      expect_rows(expected, chunk, decoder, source);
+
+      EXPECT_FALSE(decoder.decodes_to_lines());
+      const std::uint64_t last = source.frames() - 1;
+      decoder.decode(source, last, ring);
+      const EncodedChunk bounds = encode_chunk(expected, 0, expected.nnz(), 0);
+      for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+        EXPECT_EQ(source.places[mode].lower, bounds.lower[mode]);
+        EXPECT_EQ(source.places[mode].upper, bounds.upper[mode]);
+        EXPECT_EQ(ring.rows(static_cast<int>(mode))[last % 2 * frame_entries + 255], bounds.lower[mode]);
+      }
+      const std::uint64_t* const keys = decoded.keys.size() > 0 ? decoded.keys.data() + 100 : nullptr;
+      decoder.expand({decoded.indices.data() + 100, keys, nullptr, 256}, ring);
+      for (std::size_t i = 0; i < 256; ++i) {
+        for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+          ASSERT_EQ(ring.rows(static_cast<int>(mode))[i], expected.coordinate(100 + i, mode));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FrameRows, AreRefusedFromAChunkOfWhichNoRowIsHeld) {
+  const CooTensor tensor = random_tensor({.shape = {97, 33, 65}, .nnz = 300, .seed = 3});
+  EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 5);
+  chunk.lower[1] = 7;
+  chunk.upper[1] = 20;
+  const FrameDecoder decoder(TensorLayout(tensor.shape), GetParam(),
+                             {nullptr, index_of(std::vector<std::uint64_t>{6, 21}, 33), nullptr});
+
+  EXPECT_THROW(static_cast<void>(decoder.open(chunk.view())), Error);
 }
 
 TEST_P(FrameRows, AreRefusedFromAChunkWithoutItsColumns) {
