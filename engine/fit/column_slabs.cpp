@@ -29,6 +29,7 @@ JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, cons
   needs.caller.take(caller);
   needs.caller.take("blocks of rows", 2 * block_numbers * sizeof(double));
   needs.passes_by_mode = true;
+  needs.any_rows = true;  // matrices and unfoldings are whole at rank 0 anyway
   needs.backend.stop = stop;
   return needs;
 }
@@ -94,10 +95,9 @@ ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const s
       choices_(tensor.shape(), columns),
       slab_(slab),
       meter_(&meter),
-      backend_(&job.backend()),
-      is_on_device_(job.has_factors_on_device()),
-      rows_(*tensor_, *backend_, static_cast<int>(slab), is_on_device_),
       workers_(job.make_workers(&meter)),
+      is_on_device_(job.has_factors_on_device()),
+      rows_(*tensor_, workers_->factors(), static_cast<int>(slab), is_on_device_),
       loaded_(columns.size()) {}
 
 std::vector<double> ColumnSlabs::unfold(std::size_t mode) {
@@ -118,7 +118,7 @@ std::vector<double> ColumnSlabs::unfold(std::size_t mode) {
 std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
   for (std::size_t other = 0; other < columns_.size(); ++other) {
     if (other == mode || !loaded_[other].empty()) continue;
-    OriginalRows(*tensor_, *backend_, static_cast<int>(columns_[other]), is_on_device_)
+    OriginalRows(*tensor_, workers_->factors(), static_cast<int>(columns_[other]), is_on_device_)
         .load(static_cast<int>(other), 0, (*matrices_)[other]);
     loaded_[other] = {0};
   }
@@ -135,13 +135,13 @@ std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
   for (std::uint64_t row = 0; row < length(mode); row += block_rows) {
     block.resize(static_cast<std::size_t>(std::min(block_rows, length(mode) - row) * choices));
     meter_->advance(0, 0);
-    backend_->read_output(static_cast<int>(mode), row, block);
+    workers_->factors().read_output(static_cast<int>(mode), row, block);
     double* const to = unfolding.data() + row * choices;
     for (std::size_t start = 0; start < block.size(); start += choices) {
       for (std::uint64_t choice = 0; choice < choices; ++choice) to[start + choice] = block[start + places[choice]];
     }
   }
-  OriginalRows(*tensor_, *backend_, static_cast<int>(choices), is_on_device_)
+  OriginalRows(*tensor_, workers_->factors(), static_cast<int>(choices), is_on_device_)
       .reorder(static_cast<int>(mode), unfolding);
   return unfolding;
 }

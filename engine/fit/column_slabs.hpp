@@ -121,10 +121,9 @@ class ColumnSlabs {
   ColumnChoices choices_;
   std::uint64_t slab_;
   ProgressMeter* meter_;
-  Backend* backend_;
+  std::unique_ptr<WorkerGroup> workers_;
   bool is_on_device_;
   OriginalRows rows_;
-  std::unique_ptr<WorkerGroup> workers_;
   std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each column is
   std::vector<double> output_;
 };

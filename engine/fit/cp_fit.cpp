@@ -181,6 +181,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, const Account
   needs.want_previous = of_method.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   needs.backend.all_outputs = of_method.all_outputs;
   needs.backend.loss_passes = of_method.loss_passes;
+  needs.any_rows = of_method.any_rows;
   needs.passes_by_mode = of_method.passes_by_mode;
   needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;
@@ -231,8 +232,8 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
       job_(&job),
       meter_(&meter),
       constant_(constant),
-      rows_(TensorChunks::of(tensor), job.backend(), start.options.rank, job.has_factors_on_device()),
-      workers_(std::move(workers)) {
+      workers_(std::move(workers)),
+      rows_(TensorChunks::of(tensor), workers_->factors(), start.options.rank, job.has_factors_on_device()) {
   describe_tensor(tensor, model_);
   model_.rank = options_->rank;
   model_.seed = options_->seed;
@@ -286,13 +287,13 @@ CpdModel CpFit::run() {
   }
   return_to_better_start();
   model_.weights = weights();
-  workers_->collect();
   // Frees the slots to make room for the model.
   method_.reset();
-  workers_.reset();
+  workers_->end_passes();
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
+  workers_.reset();
   if (!traits_of(options_->method).scales_columns) normalise_columns(model_);
   if (count_held(options_->method) == 0) arrange_components(model_);
   return std::move(model_);
@@ -353,7 +354,6 @@ void CpFit::write_model(const std::filesystem::path& path, const OutputClaim* cl
     OriginalRows& rows;
   };
   const ReleaseRows at_end{rows_};
-  workers_->collect();
   model_.weights = weights();
   ModelFile file = describe_model(model_);
   const MethodState state = method_->state();

@@ -62,9 +62,9 @@ class CpFit : SweepDriver {
   Job* job_;
   ProgressMeter* meter_;
   ConstantModel constant_;
-  OriginalRows rows_;
   CpdModel model_;  // without factors until the end
   std::unique_ptr<WorkerGroup> workers_;
+  OriginalRows rows_;
   std::unique_ptr<FitMethod> method_;
   double last_objective_ = 0;  // in the unit of the fit
 };

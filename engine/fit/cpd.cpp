@@ -56,7 +56,9 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
   untraced.compute.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
   const JobNeeds needs = fit_needs(tensor, untraced, held, declared);
-  return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
+  Job job(tensor, untraced.compute, needs, declared);
+  job.plan_alone();
+  return describe_fit(job, tensor.summary(), untraced);
 }
 
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) {
@@ -83,7 +85,6 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, const Account&
   // Before the backend, so that all may use the same memory.
   const ConstantModel constant = check_entries(tensor, start.of_method, start.value_exponent, meter);
   if (samples_start(start.options)) start.sampled = sample_initial_factors(tensor, start.options, held, meter);
-  job.make_backend();
   std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));
   CpFit fit(tensor, start, job, std::move(workers), meter, constant, &files);
@@ -115,11 +116,11 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   needs.may_slab = true;
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, compute, needs);
-  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.has_factors_on_device());
+  const std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
+  OriginalRows rows(TensorChunks::of(tensor), workers->factors(), rank, job.has_factors_on_device());
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   }
-  const std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
   meter.begin({.name = "pass", .nonzeros = summary.nnz});
   workers->pass(mode);
   meter.end();

@@ -48,9 +48,9 @@ LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, co
   JobNeeds needs = evaluation_needs(tensor, factors, rank, compute.precision);
   needs.backend.stop = [&meter] { return meter.poll(); };
   Job job(tensor, compute, needs);
-  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.has_factors_on_device());
-  for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   const std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
+  OriginalRows rows(TensorChunks::of(tensor), workers->factors(), rank, job.has_factors_on_device());
+  for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   GcpObjective objective(*workers, summary.shape, rank, loss, absent);
   meter.begin({.name = "pass", .nonzeros = summary.nnz});
   workers->pass(objective.pass());

@@ -15,6 +15,8 @@ namespace blco {
 struct IndexRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
 // Of worker `rank`, by its share. Neighbours in line order have few rows of each mode.

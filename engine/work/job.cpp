@@ -99,8 +99,9 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   return needs;
 }
 
-// What a worker has at once: bitmaps of rows, and counts of them; systems in orders and answers.
-constexpr std::uint64_t bitmaps_of_worker = 3;
+// What a worker has at once: bitmaps of rows, of which a RowIndex has the size of two, and counts of them; systems in
+// orders and answers.
+constexpr std::uint64_t bitmaps_of_worker = 6;
 constexpr std::uint64_t systems_of_worker = 4;
 
 // Of TouchedRows::counts.
@@ -130,27 +131,27 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     sizes_.others = {.buffer_bytes = all.largest_buffer(), .scratch_bytes = all.largest_scratch()};
   }
   if (threads_) devices_of(whole, &device_note_);
+  // Who takes chunks of others may need any row.
+  const bool has_own_rows = peers_ != nullptr && peers_->size() > 1 && queue_ == nullptr;
+  holds_all_ = !has_own_rows || threads_ != nullptr || (needs.any_rows && peers_->rank() == 0);
   choose_device(compute);
-  choose_slabs();
+  if (holds_all_) choose_slabs();
   if (peers_ != nullptr && peers_->size() > 1) {
     const auto rank = static_cast<std::uint64_t>(needs.backend.rank);
     needs_.caller.take_by_rank("rows on their way",
                                RowMoves::memory_bytes(tensor.shape(), needs.backend.rank, peers_->size()));
     needs_.caller.take("which rows are touched",
                        bitmaps_of_worker * (bytes_of<TouchedRows>(tensor.shape()) + counts_bytes(tensor.shape())));
-    // Rank 0 keeps the Grams of all modes, and finds its rows once its slots are there.
+    // Rank 0 keeps the Grams of all modes.
     const std::uint64_t grams = peers_->rank() == 0 ? tensor.order() : 0;
     needs_.caller.take_by_rank("systems of R x R numbers", (systems_of_worker + grams) * rank * rank * sizeof(double));
-    if (peers_->rank() == 0 && queue_ == nullptr && needs.best_tier != Tier::streamed) {
-      needs_.caller.take("chunks that are read", sizes_.largest_buffer() + sizes_.largest_scratch());
-    }
   }
-  if (gpu_ && !slabs_) needs_.caller.take_by_rank("the model", needs_.model_bytes);
+  if (!holds_all_ || (gpu_ && !slabs_)) needs_.caller.take_by_rank("the model", needs_.model_bytes);
   if (!needs_.of_thread) needs_.caller.take("the tensor in memory", TensorChunks::of(tensor).held_bytes());
   choose_orders();
   if (threads_) {
     plan_devices();
-  } else {
+  } else if (holds_all_) {
     plan_ = make_plan(sizes_, needs_);
     if (least_of_orders_) plan_.minimum_bytes = *least_of_orders_;  // a smaller budget leads to the orders
   }
@@ -258,6 +259,7 @@ namespace {
 }  // namespace
 
 void Job::make_backend() {
+  plan_alone();
   if (gpu_) tell_of_compiling(*gpu_->gpu(), on_compile_);
   try {
     backend_ = needs_.kind->make(backend_config(needs_, plan_), side_jobs_);
@@ -319,26 +321,24 @@ std::uint64_t Job::first_chunk() const {
   return peers_ != nullptr ? chunk_range(all, peers_->rank(), *peers_).begin : 0;
 }
 
-// A job of a single pass does not read its chunks twice.
-TouchedRows Job::touched_rows() {
-  if (needs_.draws) return TouchedRows::all(tensor_->shape());
-  return needs_.best_tier == Tier::streamed ? TouchedRows::between_bounds(chunks())
-                                            : TouchedRows::of_nonzeros(chunks(), pool_);
-}
-
 std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
+  const bool is_alone = peers_ == nullptr || peers_->size() == 1;
+  if (threads_) threads_->serve(*tensor_);
+  std::unique_ptr<JobAtPeers> at_peers;
+  std::unique_ptr<RowMoves> moves;
+  if (!is_alone) {
+    at_peers = std::make_unique<JobAtPeers>(*peers_);
+    moves = share_rows(at_peers->tree());
+  }
   auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
   if (meter != nullptr) {
     const double share = share_ ? static_cast<double>(share_->info().nnz) / static_cast<double>(tensor_->nnz()) : 1;
     meter->count_share(needs_.kind->slabs() * share);
   }
-  if (peers_ == nullptr || peers_->size() == 1) return workers;
-  if (threads_) threads_->serve(*tensor_);
+  if (is_alone) return workers;
   if (needs_.draws) workers->share(*queue_);
-  tree_.emplace(*peers_);
-  const bool all_keep = workers->add_peers(*tree_, TensorChunks::of(*tensor_), order(), backend_config(needs_, plan_),
-                                           has_factors_on_device(), [this] { return touched_rows(); });
-  plan_.keep_previous = plan_.keep_previous && all_keep;
+  workers->lead(std::move(at_peers), std::move(moves), backend_config(needs_, plan_),
+                TensorChunks::of(*tensor_).info().chunk_count());
   return workers;
 }
 
@@ -377,8 +377,8 @@ std::uint64_t Job::row_bytes_of_pass(std::size_t mode) const {
   const Precision precision = needs_.backend.precision;
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < tensor_->summary().shape.size(); ++n) {
-    bytes +=
-        tensor_->summary().shape[n] * (n == mode ? output_number_bytes(precision) : factor_number_bytes(precision));
+    bytes += needs_.backend.rows_of(static_cast<int>(n)) *
+             (n == mode ? output_number_bytes(precision) : factor_number_bytes(precision));
   }
   return bytes * static_cast<std::uint64_t>(needs_.backend.rank);
 }

@@ -37,10 +37,14 @@ class Job {
  public:
   // Throws Error: out_of_memory (a budget below its minimum), cuda and not_built (a GPU that is not there).
   // With `declared`, plans for that GPU, and can do no more.
-  // With Compute::peers, plans for this process's share of the chunks. With several Compute::devices, is the job of the
-  // first one; plan() has the host memory of all, and describe() tells of the others too.
+  // With Compute::peers, plans for this process's share of the chunks, and where it does not hold all rows, not before
+  // it knows which. With several Compute::devices, is the job of the first one; plan() has the host memory of all, and
+  // describe() tells of the others too.
   Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr);
 
+  // Unless there is a plan: makes one without asking the peers, for an estimate of this process's rows. Throws
+  // Error{out_of_memory}.
+  void plan_alone();
   const Plan& plan() const { return plan_; }
   // Allocates the plan's device or host memory; throws if the machine does not provide it.
   void make_backend();
@@ -50,10 +54,12 @@ class Job {
   // afterwards.
   std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
   // For rank 0: workers with a streamer of that kind, those of all peers among them, each of which owns a part of the
-  // factors' rows.
+  // factors' rows and holds, beside these, those that its chunks touch. Throws what keeps one of them from the job.
   std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr);
   // The rows of the factors that this process's chunks have, which are read for that.
   TouchedRows touched_rows();
+  // Once rows have owners, which all workers are told at the same time: makes plan and backend.
+  std::unique_ptr<RowMoves> take_rows(RowOwners owners, TouchedRows touched);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
@@ -81,6 +87,9 @@ class Job {
   std::string advantage_of_natural_order(const Plan& ordered) const;
   void choose_orders();
   void plan_devices();
+  void plan_held(std::vector<std::shared_ptr<const RowIndex>> held);
+  // Has the peers begin, and gives all rows their owners.
+  std::unique_ptr<RowMoves> share_rows(const OrderTree& tree);
   std::uint64_t row_bytes_of_pass(std::size_t mode) const;
 
   const Tensor* tensor_;
@@ -104,8 +113,8 @@ class Job {
   const DeclaredGpu* declared_;
   TensorSizes sizes_;
   Plan plan_;
+  bool holds_all_ = true;  // rows; else those of needs_.backend.held, once they are known
   std::unique_ptr<Backend> backend_;
-  std::optional<OrderTree> tree_;  // for rank 0 of several workers
 };
 
 }  // namespace blco

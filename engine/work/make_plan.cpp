@@ -107,8 +107,8 @@ std::uint64_t host_bytes(const JobNeeds& needs, std::uint64_t private_bytes) {
 
 // Of the outputs that are there at once.
 std::uint64_t output_rows(const BackendConfig& backend) {
-  const auto shape = backend.layout.shape();
-  return backend.all_outputs ? std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) : std::ranges::max(shape);
+  const std::vector<std::uint64_t> rows = backend.rows();
+  return backend.all_outputs ? std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}) : std::ranges::max(rows);
 }
 
 std::uint64_t useful_private_bytes(const JobNeeds& needs) {

@@ -56,4 +56,13 @@ std::vector<double> OrderTree::order(Message& message, Combining combining,
   return numbers;
 }
 
+JobAtPeers::~JobAtPeers() {
+  try {
+    Message message(MessageKind::end);
+    tree_.order(message, Combining::sums, [] { return std::vector<double>(); });
+  } catch (...) {
+    // Whoever ends the job because of that has told why.
+  }
+}
+
 }  // namespace blco

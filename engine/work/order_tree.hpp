@@ -40,4 +40,19 @@ class OrderTree {
   std::vector<int> children_;
 };
 
+// A job of rank 0 at its peers, which end it when this goes.
+class JobAtPeers {
+ public:
+  // `peers` must outlive this.
+  explicit JobAtPeers(Peers& peers) : tree_(peers) {}
+  ~JobAtPeers();
+  JobAtPeers(const JobAtPeers&) = delete;
+  JobAtPeers& operator=(const JobAtPeers&) = delete;
+
+  const OrderTree& tree() const { return tree_; }
+
+ private:
+  OrderTree tree_;
+};
+
 }  // namespace blco

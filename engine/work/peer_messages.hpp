@@ -21,13 +21,12 @@ namespace blco {
 // Orders of rank 0, which go down the tree, and answers, which come up. Every order but `dismiss` is answered by done,
 // or by failed if the process or one below it could not do what was ordered.
 enum class MessageKind : std::uint32_t {
-  begin,   // JobOrder; answered with how often each unit of rows is touched (TouchedRows::counts), and at last with how
-           // many workers have no room for previous factors
-  owners,  // the first rows of RowOwners
-  move,    // Move and MovedRows: all processes move rows among each other
-  pass,    // PassOrder and chunk numbers; answered with the numbers of PassAnswer
-  step,    // StepOrder and its numbers; answered with those of take_step
-  end,     // of the job
+  begin,    // JobOrder; answered with how often each unit of rows is touched (TouchedRows::counts)
+  owners,   // the first rows of RowOwners; answered with how many workers have no room for previous factors
+  move,     // Move, MovedRows and CallersRows::listed: all processes move rows among each other
+  pass,     // PassOrder and chunk numbers; answered with the numbers of PassAnswer
+  step,     // StepOrder and its numbers; answered with those of take_step
+  end,      // of the job
   dismiss,  // of serve()
   done,     // numbers
   failed,   // ErrorKind and its message

@@ -17,36 +17,35 @@ std::uint64_t numbers_at_once(std::uint64_t longest_mode, std::uint64_t columns,
   return std::max({least, std::min(all, workers * of_a_message), all / rounds, workers * columns});
 }
 
-bool is_from_owners(Move move) { return move == Move::to_touchers || move == Move::to_leader; }
-bool is_of_leader(Move move) { return move == Move::to_leader || move == Move::from_leader; }
+bool is_of_caller(Move move) { return move == Move::to_owners || move == Move::to_caller; }
 
-// Whether all rows are moved between their owners and that worker, not only those that it touches.
-bool moves_all(Move move, std::size_t worker) { return worker == 0 && (is_of_leader(move) || move == Move::sum_all); }
+// Whether that worker has a part of all rows, not only of those that it touches.
+bool moves_all(Move move, std::size_t worker) { return worker == 0 && move == Move::sum_all; }
+
+// Where two ranges overlap; empty ranges may lie anywhere.
+IndexRange common_part(const IndexRange& a, const IndexRange& b) {
+  const std::uint64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+std::span<const double> numbers_of(std::span<const std::byte> message) {
+  return {reinterpret_cast<const double*>(message.data()), message.size() / sizeof(double)};
+}
 
 }  // namespace
 
 RowMoves::RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const std::vector<std::uint64_t>& shape,
-                   int columns, Rows& rows, bool on_device)
+                   int columns, bool holds_all)
     : peers_(&peers),
       owners_(std::move(owners)),
-      rows_(&rows),
-      on_device_(on_device),
       rank_(static_cast<std::size_t>(peers.rank())),
       columns_(static_cast<std::size_t>(columns)),
-      block_rows_(numbers_at_once(std::ranges::max(shape), columns_, owners_.workers()) / columns_ / owners_.workers()),
-      messages_(owners_.workers()) {
-  const auto most_numbers = static_cast<std::size_t>(block_rows_) * columns_;
-  block_.reserve(most_numbers);
-  for (std::vector<double>& message : messages_) message.reserve(most_numbers);
-  const auto rows_of = [&](std::size_t worker) {
-    std::vector<IndexRange> ranges;
-    for (std::size_t mode = 0; mode < shape.size(); ++mode) ranges.push_back(owners_.rows(mode, worker));
-    return ranges;
-  };
+      block_rows_(numbers_at_once(std::ranges::max(shape), columns_, owners_.workers()) / columns_ /
+                  owners_.workers()) {
   std::vector<TouchedRows> parts;
   for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
-    parts.push_back(touched.part(rows_of(worker)));
-    touched_.emplace_back(rows_of(rank_));
+    parts.push_back(touched.part(owners_.rows_of(worker)));
+    touched_.emplace_back(owners_.rows_of(rank_));
   }
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
@@ -59,7 +58,11 @@ RowMoves::RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const st
   peers_->exchange(out, in, [&](std::size_t i, std::span<const std::byte> message) {
     std::ranges::copy(message, std::as_writable_bytes(touched_[static_cast<std::size_t>(in[i].peer)].words()).begin());
   });
+  touched.add(owners_.rows_of(rank_));
+  if (!holds_all) held_ = touched.index(shape);
   touched_[rank_] = std::move(touched);
+  out_.reserve(static_cast<std::size_t>(block_rows_) * owners_.workers() * columns_);
+  block_.reserve(static_cast<std::size_t>(block_rows_) * columns_);
 }
 
 // What is sent and what is received at once, and a block.
@@ -69,11 +72,27 @@ std::uint64_t RowMoves::memory_bytes(const std::vector<std::uint64_t>& shape, in
                          static_cast<std::uint64_t>(workers));
 }
 
-bool RowMoves::touches_all(int mode) const {
+IndexRange RowMoves::places(std::size_t mode, const IndexRange& rows) const {
+  if (holds_all(static_cast<int>(mode))) return rows;
+  return {held_[mode]->place_of(rows.begin), held_[mode]->place_of(rows.end)};
+}
+
+std::vector<OwnedRows> RowMoves::owned() const {
+  std::vector<OwnedRows> owned;
+  for (std::size_t mode = 0; const IndexRange& rows : owners_.rows_of(rank_)) {
+    const IndexRange held = places(mode++, rows);
+    owned.push_back({held.begin, held.end});
+  }
+  return owned;
+}
+
+bool RowMoves::has_all(int mode) const {
   const auto n = static_cast<std::size_t>(mode);
   const std::uint64_t length = owners_.rows(n, owners_.workers() - 1).end;
   return touched_[rank_].count(n, {0, length}) == length;
 }
+
+bool RowMoves::holds_all(int mode) const { return held_.empty() || held_[static_cast<std::size_t>(mode)] == nullptr; }
 
 IndexRange RowMoves::block(std::size_t mode, std::size_t worker, std::uint64_t round) const {
   const IndexRange rows = owners_.rows(mode, worker);
@@ -85,35 +104,36 @@ IndexRange RowMoves::block(std::size_t mode, std::size_t worker, std::uint64_t r
 template <class Visit>
 void RowMoves::for_each_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block,
                               const Visit& visit) const {
-  if (moves_all(move, other)) {
-    for (std::uint64_t row = block.begin; row < block.end; ++row) visit(row);
-  } else if (!is_of_leader(move)) {
-    touched_[other].for_each(mode, block, visit);
-  }
+  if (!moves_all(move, other)) return touched_[other].for_each(mode, block, visit);
+  for (std::uint64_t row = block.begin; row < block.end; ++row) visit(row);
 }
 
 std::uint64_t RowMoves::count_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block) const {
-  if (moves_all(move, other)) return block.end - block.begin;
-  return is_of_leader(move) ? 0 : touched_[other].count(mode, block);
+  return moves_all(move, other) ? block.end - block.begin : touched_[other].count(mode, block);
 }
 
-void RowMoves::make(Move move, const MovedRows& what) {
-  const auto mode = static_cast<std::size_t>(what.mode);
-  std::uint64_t longest = 0;
-  for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
-    longest = std::max(longest, owners_.rows(mode, worker).end - owners_.rows(mode, worker).begin);
-  }
+void RowMoves::make(Move move, const MovedRows& what, Rows& rows, const CallersRows& callers) {
+  rows_ = &rows;
   failure_ = nullptr;
-  for (std::uint64_t round = 0; round * block_rows_ < longest; ++round) make_round(move, what, round);
+  if (is_of_caller(move)) {
+    carry(move, what, callers);
+  } else {
+    const auto mode = static_cast<std::size_t>(what.mode);
+    std::uint64_t longest = 0;
+    for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
+      longest = std::max(longest, owners_.rows(mode, worker).end - owners_.rows(mode, worker).begin);
+    }
+    for (std::uint64_t round = 0; round * block_rows_ < longest; ++round) make_round(move, what, round);
+  }
   if (failure_) std::rethrow_exception(failure_);
 }
 
 // Whoever fails goes on, with messages of the same lengths, since the others wait for them.
-template <class Part>
-void RowMoves::unless_failed(const Part& part) {
+template <class Action>
+void RowMoves::unless_failed(const Action& action) {
   if (failure_) return;
   try {
-    part();
+    action();
   } catch (...) {
     failure_ = std::current_exception();
   }
@@ -122,25 +142,20 @@ void RowMoves::unless_failed(const Part& part) {
 // Every worker has a block of its own rows, and exchanges some of them with each other worker.
 void RowMoves::make_round(Move move, const MovedRows& what, std::uint64_t round) {
   const auto mode = static_cast<std::size_t>(what.mode);
-  const bool from_owners = is_from_owners(move);
+  const bool from_owners = move == Move::to_touchers;
   const IndexRange own = block(mode, rank_, round);
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   is_read_ = false;
   whole_ = {};
+  out_.clear();
   for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
     if (worker == rank_) continue;
     const int peer = static_cast<int>(worker);
     const IndexRange theirs = block(mode, worker, round);
     if (!from_owners) is_read_ = false;
     const std::size_t other = from_owners ? worker : rank_;
-    const IndexRange& block_sent = from_owners ? own : theirs;
-    std::span<const double> sent;
-    unless_failed([&] { sent = pack(move, what, other, block_sent, messages_[worker]); });
-    if (failure_) {
-      messages_[worker].resize(static_cast<std::size_t>(count_moved(move, mode, other, block_sent)) * columns_);
-      sent = messages_[worker];
-    }
+    const std::span<const double> sent = pack(move, what, other, from_owners ? own : theirs);
     if (!sent.empty()) out.push_back({peer, std::as_bytes(sent)});
     const std::uint64_t rows = count_moved(move, mode, from_owners ? rank_ : worker, from_owners ? theirs : own);
     if (rows > 0) in.push_back({peer, static_cast<std::size_t>(rows) * columns_ * sizeof(double)});
@@ -151,86 +166,180 @@ void RowMoves::make_round(Move move, const MovedRows& what, std::uint64_t round)
     unless_failed([&] {
       const auto worker = static_cast<std::size_t>(in[i].peer);
       unpack(move, what, from_owners ? rank_ : worker, from_owners ? block(mode, worker, round) : own,
-             {reinterpret_cast<const double*>(message.data()), message.size() / sizeof(double)});
+             numbers_of(message));
     });
   });
   unless_failed([&] {
-    if (!from_owners && is_read_) write_rows(what, own.begin, block_);
+    if (!from_owners && is_read_) write_rows(what, places(mode, own).begin, block_);
   });
 }
 
-// Rows of a whole block are not copied once more, and an owner's only once for all who get them.
-std::span<const double> RowMoves::pack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block,
-                                       std::vector<double>& out) {
+std::span<double> RowMoves::more_out(std::uint64_t rows) {
+  const std::size_t at = out_.size();
+  out_.resize(at + static_cast<std::size_t>(rows) * columns_);
+  return std::span(out_).subspan(at);
+}
+
+// Rows that lie side by side are not copied once more, and an owner's whole block only once for all who get it.
+std::span<const double> RowMoves::pack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block) {
   const auto mode = static_cast<std::size_t>(what.mode);
   const std::uint64_t count = count_moved(move, mode, other, block);
-  out.clear();
-  if (count > 0 && count == block.end - block.begin) {
-    if (is_from_owners(move) && !whole_.empty()) return whole_;
-    out.resize(static_cast<std::size_t>(count) * columns_);
-    read_rows(what, block.begin, out);
-    whole_ = out;
-    return out;
-  }
-  for_each_moved(move, mode, other, block, [&](std::uint64_t row) {
-    if (!is_read_) read_block(what, block);
-    const auto numbers = std::span(block_).subspan(static_cast<std::size_t>(row - block.begin) * columns_, columns_);
-    out.insert(out.end(), numbers.begin(), numbers.end());
+  const IndexRange held = places(mode, block);
+  const bool has_whole = count > 0 && count == held.end - held.begin;
+  if (has_whole && move == Move::to_touchers && !whole_.empty()) return whole_;
+  const std::span<double> out = more_out(count);
+  unless_failed([&] {
+    if (has_whole) {
+      read_rows(what, held.begin, out);
+      whole_ = out;
+      return;
+    }
+    std::size_t at = 0;
+    for_each_moved(move, mode, other, block, [&](std::uint64_t row) {
+      if (!is_read_) read_block(what, held);
+      const auto numbers = std::span(block_).subspan(static_cast<std::size_t>(row - block.begin) * columns_, columns_);
+      std::ranges::copy(numbers, out.subspan(at).begin());
+      at += columns_;
+    });
   });
   return out;
 }
 
 void RowMoves::unpack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block,
                       std::span<const double> in) {
-  const bool adds = move == Move::sum || move == Move::sum_all;
-  if (!adds && in.size() == static_cast<std::size_t>(block.end - block.begin) * columns_) {
-    return write_rows(what, block.begin, in);
+  const auto mode = static_cast<std::size_t>(what.mode);
+  const bool adds = move != Move::to_touchers;
+  const IndexRange held = places(mode, block);
+  if (!adds && in.size() == static_cast<std::size_t>(held.end - held.begin) * columns_) {
+    return write_rows(what, held.begin, in);
   }
-  // Single rows, where that is cheap.
-  if (is_from_owners(move) && what.matrix == MovedRows::Matrix::factor && !on_device_) {
-    numbers_of_rows_.clear();
-    for_each_moved(move, static_cast<std::size_t>(what.mode), other, block,
-                   [&](std::uint64_t row) { numbers_of_rows_.push_back(static_cast<std::uint32_t>(row)); });
-    return rows_->load_rows(what.mode, numbers_of_rows_, in);
-  }
-  if (is_from_owners(move) || !is_read_) read_block(what, block);
-  for_each_moved(move, static_cast<std::size_t>(what.mode), other, block, [&](std::uint64_t row) {
+  if (!adds || !is_read_) read_block(what, held);
+  for_each_moved(move, mode, other, block, [&](std::uint64_t row) {
     double* const to = block_.data() + static_cast<std::size_t>(row - block.begin) * columns_;
     for (std::size_t r = 0; r < columns_; ++r) to[r] = adds ? to[r] + in[r] : in[r];
     in = in.subspan(columns_);
   });
-  if (is_from_owners(move)) write_rows(what, block.begin, block_);
+  if (!adds) write_rows(what, held.begin, block_);
 }
 
-void RowMoves::read_block(const MovedRows& what, const IndexRange& block) {
-  block_.resize(static_cast<std::size_t>(block.end - block.begin) * columns_);
-  read_rows(what, block.begin, block_);
+// Of rows that all lie here.
+void RowMoves::read_block(const MovedRows& what, const IndexRange& held) {
+  block_.resize(static_cast<std::size_t>(held.end - held.begin) * columns_);
+  read_rows(what, held.begin, block_);
   is_read_ = true;
 }
 
-void RowMoves::read_rows(const MovedRows& what, std::uint64_t first_row, std::span<double> rows) const {
+std::vector<RowMoves::Part> RowMoves::parts_of(const MovedRows& what, const CallersRows& callers) const {
+  const auto mode = static_cast<std::size_t>(what.mode);
+  std::vector<Part> parts(owners_.workers());
+  for (std::size_t worker = 0; worker < parts.size(); ++worker) {
+    parts[worker].rows = common_part(what.rows, owners_.rows(mode, worker));
+    parts[worker].count = parts[worker].rows.end - parts[worker].rows.begin;
+  }
+  for (std::size_t i = 0; i < callers.listed.size(); ++i) {
+    Part& part = parts[owners_.owner_of(mode, callers.listed[i])];
+    part.listed.push_back(i);
+    ++part.count;
+  }
+  return parts;
+}
+
+// Calls visit(number of the caller's, number of the part's, how many) for numbers that lie side by side in both.
+template <class Visit>
+void RowMoves::for_each_stretch(const MovedRows& what, const Part& part, const Visit& visit) const {
+  if (part.listed.empty()) {
+    visit(static_cast<std::size_t>(part.rows.begin - what.rows.begin) * columns_, 0,
+          static_cast<std::size_t>(part.count) * columns_);
+  }
+  for (std::size_t k = 0; k < part.listed.size(); ++k) visit(part.listed[k] * columns_, k * columns_, columns_);
+}
+
+// Rank 0 exchanges a part with each owner, itself among them.
+void RowMoves::carry(Move move, const MovedRows& what, const CallersRows& callers) {
+  const bool to_owners = move == Move::to_owners;
+  const auto get = [&](const Part& part, std::span<double> numbers) {
+    if (!to_owners) return read_part(what, callers, part, numbers);
+    for_each_stretch(what, part, [&](std::size_t from, std::size_t to, std::size_t count) {
+      std::ranges::copy(callers.to_owners.subspan(from, count), numbers.subspan(to).begin());
+    });
+  };
+  const auto put = [&](const Part& part, std::span<const double> numbers) {
+    if (to_owners) return write_part(what, callers, part, numbers);
+    for_each_stretch(what, part, [&](std::size_t to, std::size_t from, std::size_t count) {
+      std::ranges::copy(numbers.subspan(from, count), callers.to_caller.subspan(to).begin());
+    });
+  };
+  const std::vector<Part> parts = parts_of(what, callers);
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  std::vector<const Part*> incoming;
+  out_.clear();
+  for (std::size_t worker = 0; worker < parts.size(); ++worker) {
+    const Part& part = parts[worker];
+    if (part.count == 0 || (rank_ != 0 && rank_ != worker)) continue;
+    const int peer = rank_ == 0 ? static_cast<int>(worker) : 0;
+    if (worker != 0 && to_owners != (rank_ == 0)) {
+      in.push_back({peer, static_cast<std::size_t>(part.count) * columns_ * sizeof(double)});
+      incoming.push_back(&part);
+      continue;
+    }
+    const std::span<double> numbers = more_out(part.count);
+    unless_failed([&] {
+      get(part, numbers);
+      if (worker == 0) put(part, numbers);
+    });
+    if (worker != 0) out.push_back({peer, std::as_bytes(numbers)});
+  }
+  peers_->exchange(out, in, [&](std::size_t i, std::span<const std::byte> message) {
+    unless_failed([&] { put(*incoming[i], numbers_of(message)); });
+  });
+}
+
+std::vector<std::uint32_t> RowMoves::places_of(const MovedRows& what, const CallersRows& callers,
+                                               const Part& own) const {
+  std::vector<std::uint32_t> found;
+  for (const std::size_t i : own.listed) {
+    const std::uint64_t row = callers.listed[i];
+    found.push_back(static_cast<std::uint32_t>(places(static_cast<std::size_t>(what.mode), {row, row}).begin));
+  }
+  return found;
+}
+
+void RowMoves::write_part(const MovedRows& what, const CallersRows& callers, const Part& own,
+                          std::span<const double> numbers) {
+  if (!own.listed.empty()) return rows_->load_rows(what.mode, places_of(what, callers, own), numbers);
+  write_rows(what, places(static_cast<std::size_t>(what.mode), own.rows).begin, numbers);
+}
+
+void RowMoves::read_part(const MovedRows& what, const CallersRows& callers, const Part& own,
+                         std::span<double> numbers) const {
+  if (!own.listed.empty()) return rows_->store_rows(what.mode, places_of(what, callers, own), numbers);
+  read_rows(what, places(static_cast<std::size_t>(what.mode), own.rows).begin, numbers);
+}
+
+void RowMoves::read_rows(const MovedRows& what, std::uint64_t first_place, std::span<double> rows) const {
   switch (what.matrix) {
     case MovedRows::Matrix::factor:
-      return rows_->store_factor(what.mode, first_row, rows);
+      return rows_->store_factor(what.mode, first_place, rows);
     case MovedRows::Matrix::output:
-      return rows_->read_output(what.mode, first_row, rows);
+      return rows_->read_output(what.mode, first_place, rows);
     case MovedRows::Matrix::dual:
-      return rows_->store_dual(what.mode, first_row, rows);
+      return rows_->store_dual(what.mode, first_place, rows);
     case MovedRows::Matrix::vector:
-      return rows_->store_vector(what.vector, what.mode, first_row, rows);
+      return rows_->store_vector(what.vector, what.mode, first_place, rows);
   }
 }
 
-void RowMoves::write_rows(const MovedRows& what, std::uint64_t first_row, std::span<const double> rows) {
+void RowMoves::write_rows(const MovedRows& what, std::uint64_t first_place, std::span<const double> rows) {
   switch (what.matrix) {
     case MovedRows::Matrix::factor:
-      return rows_->load_factor(what.mode, first_row, rows);
+      return rows_->load_factor(what.mode, first_place, rows);
     case MovedRows::Matrix::output:
-      return rows_->load_output(what.mode, first_row, rows);
+      return rows_->load_output(what.mode, first_place, rows);
     case MovedRows::Matrix::dual:
-      return rows_->load_dual(what.mode, first_row, rows);
+      return rows_->load_dual(what.mode, first_place, rows);
     case MovedRows::Matrix::vector:
-      return rows_->load_vector(what.vector, what.mode, first_row, rows);
+      return rows_->load_vector(what.vector, what.mode, first_place, rows);
   }
 }
 

@@ -27,10 +27,10 @@ RowOwners RowOwners::by_touches(const std::vector<std::uint64_t>& shape, const P
   return {ends.size(), std::move(first_rows)};
 }
 
-std::vector<OwnedRows> RowOwners::rows_of(std::size_t worker) const {
-  std::vector<OwnedRows> owned;
+std::vector<IndexRange> RowOwners::rows_of(std::size_t worker) const {
+  std::vector<IndexRange> owned;
   for (std::size_t mode = 0; mode < first_rows_.size() / (workers_ + 1); ++mode) {
-    owned.push_back({rows(mode, worker).begin, rows(mode, worker).end});
+    owned.push_back(rows(mode, worker));
   }
   return owned;
 }

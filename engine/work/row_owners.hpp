@@ -1,6 +1,7 @@
 // Who owns which rows of the factors: a range of each mode per worker. The owner alone updates a row.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,7 +10,6 @@
 
 #include "engine/work/chunk_share.hpp"
 #include "engine/work/touched_rows.hpp"
-#include "kernels/backend.hpp"
 
 namespace blco {
 
@@ -28,8 +28,14 @@ class RowOwners {
     const std::size_t at = mode * (workers_ + 1) + worker;
     return {first_rows_[at], first_rows_[at + 1]};
   }
+  // Of a row.
+  std::size_t owner_of(std::size_t mode, std::uint64_t row) const {
+    const auto first = first_rows_.begin() + static_cast<std::ptrdiff_t>(mode * (workers_ + 1));
+    const auto last = first + static_cast<std::ptrdiff_t>(workers_);
+    return static_cast<std::size_t>(std::upper_bound(first, last, row) - first) - 1;
+  }
   // Of all modes.
-  std::vector<OwnedRows> rows_of(std::size_t worker) const;
+  std::vector<IndexRange> rows_of(std::size_t worker) const;
   std::span<const std::uint64_t> first_rows() const { return first_rows_; }
 
  private:

@@ -27,31 +27,28 @@ class ServedJob {
   // `known` has the rows of the process's chunks, once a job has read them.
   ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
       : shape_(tensor.shape()),
-        columns_(order.columns),
         job_(tensor, compute, needs_of(tensor, order)),
         touched_(known && !order.draws ? *known : job_.touched_rows()) {
     if (!known && !order.draws && !order.single_pass) known = touched_;
-    job_.make_backend();
-    streamer_ = job_.make_streamer();
   }
 
   // The answer to `begin`.
-  std::vector<double> touches() const {
-    std::vector<double> counts = touched_.counts(shape_);
-    counts.push_back(job_.plan().keep_previous ? 0 : 1);
-    return counts;
-  }
+  std::vector<double> touches() const { return touched_.counts(shape_); }
 
-  void take_rows(ReceivedMessage& message, Peers& peers) {
+  // The answer to `owners`.
+  std::vector<double> take_rows(ReceivedMessage& message, const Peers& peers) {
     RowOwners owners(static_cast<std::size_t>(peers.size()), message.take_rest<std::uint64_t>());
-    job_.backend().own(owners.rows_of(static_cast<std::size_t>(peers.rank())));
-    moves_.emplace(peers, std::move(owners), std::move(touched_), shape_, columns_, job_.backend(),
-                   job_.has_factors_on_device());
+    moves_ = job_.take_rows(std::move(owners), std::move(touched_));
+    streamer_ = job_.make_streamer();
+    return {job_.plan().keep_previous ? 0.0 : 1.0};
   }
 
   void move(ReceivedMessage& message) {
     const auto move = message.take<Move>();
-    moves_.value().make(move, message.take<MovedRows>());
+    const auto what = message.take<MovedRows>();
+    const auto listed = message.take_rest<std::uint32_t>();
+    if (moves_ == nullptr) refuse("its parent moves rows that have no owners");
+    moves_->make(move, what, job_.backend(), {.listed = listed});
   }
 
   std::vector<double> pass(ReceivedMessage& message) {
@@ -67,11 +64,10 @@ class ServedJob {
 
  private:
   std::vector<std::uint64_t> shape_;
-  int columns_;
   Job job_;
-  TouchedRows touched_;  // until rows have owners
+  TouchedRows touched_;              // until rows have owners
+  std::unique_ptr<RowMoves> moves_;  // from then on, as the next one
   std::unique_ptr<Streamer> streamer_;
-  std::optional<RowMoves> moves_;
 };
 
 Combining combining_of(const ReceivedMessage& message) {
@@ -147,8 +143,7 @@ class Server {
       case MessageKind::begin:
         return begin(message.take<JobOrder>());
       case MessageKind::owners:
-        job().take_rows(message, peers_);
-        return {};
+        return job().take_rows(message, peers_);
       case MessageKind::move:
         job().move(message);
         return {};

@@ -1,9 +1,9 @@
 // The factors of a job of several workers, as rank 0 sees them: each row is updated by the worker that owns it.
 //
-// Every worker has whole factors, outputs, duals and vectors, of which some rows are up to date: in each matrix the
-// rows that the worker owns, and in a factor, where a pass needs it, the rows that its chunks have. Rank 0 gets all
-// rows of a matrix when somebody reads it here, and has the only ones after somebody has loaded it. Rows move when they
-// are needed.
+// A worker holds the rows that it owns, which are up to date in each matrix, and those that its chunks have, which a
+// factor gets where a pass needs them. Rows that somebody loads or reads here go to their owners, or come from them, a
+// block at a time. Where rank 0 holds all rows, it gets those of a factor for a pass over other cells than the
+// tensor's. Rows move when they are needed.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ namespace blco {
 
 class SharedFactors final : public Factors {
  public:
-  // Of rank 0, whose backend has the factors that have been loaded so far. Arguments must outlive this.
+  // Of rank 0; nobody has loaded any rows yet. Arguments must outlive this.
   SharedFactors(const OrderTree& tree, RowMoves& moves, Factors& own, const BackendConfig& config);
 
-  // Brings the rows of these factors that the workers' chunks have to them; or all rows here.
+  // Brings the rows of these factors that the workers' chunks have to them; or all rows here, where all are held.
   void bring_to_chunks(ModeSet modes) const;
   void bring_here(ModeSet modes) const;
   // A pass of all workers fills these outputs, or one of this worker, to any rows of them.
@@ -66,31 +66,34 @@ class SharedFactors final : public Factors {
   void adam_step(int mode, const AdamStep& step) override;
 
  private:
-  // Whose rows of a matrix are up to date.
-  struct Holders {
-    bool leader = true;     // all rows, here
-    bool owners = true;     // of each worker those that it owns
-    bool touchers = false;  // of a factor, of each worker those that its chunks have
+  // Where rows of a factor, or of a vector, are up to date beside their owners.
+  struct Copies {
+    bool leader = false;    // all rows, here
+    bool touchers = false;  // of each worker those that its chunks have
   };
   struct State {
-    std::vector<Holders> factors;            // per mode, as are the others
-    std::vector<std::uint64_t> versions;     // of the factors here, when their holders were noted
-    std::vector<std::vector<double>> grams;  // empty: out of date
-    std::vector<Holders> outputs;
-    std::vector<Holders> duals;
-    std::vector<std::vector<Holders>> vectors;  // of each vector
-    ModeSet partial = 0;                        // outputs whose parts are not added up yet
-    ModeSet of_others = 0;                      // in which the other workers have a part
+    std::vector<Copies> factors;               // per mode, as are the others
+    std::vector<std::vector<double>> grams;    // empty: out of date
+    std::vector<std::vector<Copies>> vectors;  // of each vector
+    ModeSet partial = 0;                       // outputs whose parts are not added up yet
+    ModeSet of_others = 0;                     // in which the other workers have a part
     ModeSet any_rows = 0;  // of which this worker may have a part of any row, not only of those that its chunks have
   };
   int modes() const { return static_cast<int>(state_->factors.size()); }
-  Holders& holders(const MovedRows& what) const;
-  void set_factor(int mode, const Holders& holders) const;
-  void move(Move move, const MovedRows& what) const;
-  void to_leader(const MovedRows& what) const;
-  void to_owners(const MovedRows& what) const;
-  // Rows have been loaded into the matrix here, which had all of the others.
-  void set_loaded(const MovedRows& what);
+  Copies& copies(int mode) const { return state_->factors[static_cast<std::size_t>(mode)]; }
+  Copies& copies(int vector, int mode) const {
+    return state_->vectors.at(static_cast<std::size_t>(vector))[static_cast<std::size_t>(mode)];
+  }
+  void set_factor(int mode, const Copies& copies) const;
+  // The rows have been loaded at their owners, and here if all are held here.
+  void set_loaded(int mode);
+  void move(Move move, const MovedRows& what, const CallersRows& callers = {}) const;
+  // Calls visit(first row, numbers from there on) for blocks of rows from `first_row` on.
+  template <class Number, class Visit>
+  void for_each_block(std::uint64_t first_row, std::span<Number> numbers, const Visit& visit) const;
+  // Moves rows from here to their owners, or from there.
+  void load(MovedRows what, std::uint64_t first_row, std::span<const double> rows) const;
+  void store(MovedRows what, std::uint64_t first_row, std::span<double> rows) const;
   // Adds up the parts of an output.
   void settle(int mode) const;
   // Takes a step at all workers; `own_part` is the same step here, if it is given.
@@ -107,6 +110,8 @@ class SharedFactors final : public Factors {
   const OrderTree* tree_;
   RowMoves* moves_;
   Factors* own_;
+  std::vector<std::uint64_t> shape_;
+  std::size_t columns_;
   std::unique_ptr<State> state_;  // which reading changes too, by moving rows
 };
 

@@ -71,7 +71,7 @@ TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
   TouchedRows rows(chunks.info().shape);
   for (std::uint64_t chunk = 0; chunk < chunks.info().chunk_count(); ++chunk) {
     for (std::size_t mode = 0; mode < chunks.info().shape.size(); ++mode) {
-      for (std::uint64_t row = chunks.lower(chunk)[mode]; row <= chunks.upper(chunk)[mode]; ++row) rows.add(mode, row);
+      rows.add(mode, {chunks.lower(chunk)[mode], chunks.upper(chunk)[mode] + 1});
     }
   }
   return rows;
@@ -79,12 +79,18 @@ TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
 
 TouchedRows TouchedRows::all(const std::vector<std::uint64_t>& shape) {
   TouchedRows rows(shape);
-  for (std::size_t mode = 0; mode < shape.size(); ++mode) {
-    for (std::uint64_t row = 0; row < shape[mode]; row += word_rows) {
-      rows.words_[rows.word_of(mode, row)] = mask_of(row, shape[mode]);
-    }
-  }
+  rows.add(whole_modes(shape));
   return rows;
+}
+
+void TouchedRows::add(std::size_t mode, const IndexRange& rows) {
+  for (std::uint64_t row = rows.begin; row < rows.end; row = (row / word_rows + 1) * word_rows) {
+    words_[word_of(mode, row)] |= mask_of(row, rows.end);
+  }
+}
+
+void TouchedRows::add(std::span<const IndexRange> rows) {
+  for (std::size_t mode = 0; mode < rows.size(); ++mode) add(mode, rows[mode]);
 }
 
 std::uint64_t TouchedRows::count(std::size_t mode, const IndexRange& rows) const {
@@ -104,6 +110,17 @@ std::vector<double> TouchedRows::counts(const std::vector<std::uint64_t>& shape)
     }
   }
   return counts;
+}
+
+std::vector<std::shared_ptr<const RowIndex>> TouchedRows::index(const std::vector<std::uint64_t>& shape) const {
+  std::vector<std::shared_ptr<const RowIndex>> indices;
+  for (std::size_t mode = 0; mode < places_.size(); ++mode) {
+    const std::size_t end = mode + 1 < places_.size() ? places_[mode + 1].first : words_.size();
+    const auto words = std::span(words_).subspan(places_[mode].first, end - places_[mode].first);
+    const bool is_whole = count(mode, {0, shape[mode]}) == shape[mode];
+    indices.push_back(is_whole ? nullptr : std::make_shared<const RowIndex>(words));
+  }
+  return indices;
 }
 
 TouchedRows TouchedRows::part(std::span<const IndexRange> ranges) const {

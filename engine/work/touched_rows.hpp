@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "engine/work/chunk_share.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/row_index.hpp"
 
 namespace blco {
 
@@ -28,6 +30,9 @@ class TouchedRows {
   static TouchedRows of_nonzeros(const ChunkSource& chunks, ThreadPool& pool);
   static TouchedRows between_bounds(const ChunkSource& chunks);
   static TouchedRows all(const std::vector<std::uint64_t>& shape);
+  // And these of a mode, or of each mode.
+  void add(std::size_t mode, const IndexRange& rows);
+  void add(std::span<const IndexRange> rows);
 
   // How many there are in the range.
   std::uint64_t count(std::size_t mode, const IndexRange& rows) const;
@@ -45,6 +50,8 @@ class TouchedRows {
     return std::min(word_rows, std::bit_ceil((length + most_units_of_less - 1) / most_units_of_less));
   }
   static std::uint64_t units_of(std::uint64_t length) { return (length + unit_rows(length) - 1) / unit_rows(length); }
+  // Of each mode, the place of each of them among all of them; null where they are all rows.
+  std::vector<std::shared_ptr<const RowIndex>> index(const std::vector<std::uint64_t>& shape) const;
   // Those of a range per mode.
   TouchedRows part(std::span<const IndexRange> ranges) const;
   // All bits, as they travel.

@@ -7,42 +7,17 @@
 
 namespace blco {
 
-WorkerGroup::~WorkerGroup() {
-  if (tree_ == nullptr) return;
-  try {
-    Message message(MessageKind::end);
-    tree_->order(message, Combining::sums, [] { return std::vector<double>(); });
-  } catch (...) {
-    // Whoever ends the job because of that has told why.
-  }
+void WorkerGroup::lead(std::unique_ptr<JobAtPeers> job, std::unique_ptr<RowMoves> moves, const BackendConfig& config,
+                       std::uint64_t chunks) {
+  job_ = std::move(job);
+  moves_ = std::move(moves);
+  chunk_count_ = chunks;
+  shared_ = std::make_unique<SharedFactors>(job_->tree(), *moves_, *backend_, config);
 }
 
-bool WorkerGroup::add_peers(const OrderTree& tree, const ChunkSource& tensor, const JobOrder& job,
-                            const BackendConfig& config, bool on_device, const std::function<TouchedRows()>& touched) {
-  tree_ = &tree;
-  chunk_count_ = tensor.info().chunk_count();
-  const std::vector<std::uint64_t>& shape = tensor.info().shape;
-  TouchedRows own(shape);
-  Message begin(MessageKind::begin);
-  begin.put(job);
-  std::vector<double> touches = tree.order(begin, Combining::sums, [&] {
-    own = touched();
-    std::vector<double> counts = own.counts(shape);
-    counts.push_back(0);
-    return counts;
-  });
-  const bool all_keep = touches.back() == 0;
-  touches.pop_back();
-  const RowOwners owners = RowOwners::by_touches(shape, tree.peers(), touches);
-  Message message(MessageKind::owners);
-  message.put(owners.first_rows());
-  tree.order(message, Combining::sums, [&] {
-    backend_->own(owners.rows_of(0));
-    moves_ = std::make_unique<RowMoves>(tree.peers(), owners, std::move(own), shape, config.rank, *backend_, on_device);
-    return std::vector<double>();
-  });
-  shared_ = std::make_unique<SharedFactors>(tree, *moves_, *backend_, config);
-  return all_keep;
+void WorkerGroup::end_passes() {
+  streamer_.reset();
+  others_.clear();
 }
 
 void WorkerGroup::pass(const PassRequest& request) {
@@ -70,7 +45,7 @@ void WorkerGroup::pass(const PassOrder& order, std::span<const std::uint64_t> ch
   Message message(MessageKind::pass);
   message.put(theirs).put(chunks);
   shared_->begin_outputs(request.outputs, request.continues, /*of_all=*/true);
-  const std::vector<double> answer = tree_->order(message, Combining::sums, [&] {
+  const std::vector<double> answer = job_->tree().order(message, Combining::sums, [&] {
     run_pass(*streamer_, order, chunks, 0);
     return std::vector<double>{0, 0};
   });

@@ -4,7 +4,6 @@
 
 #include <blco/peers.hpp>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,16 +28,10 @@ class WorkerGroup {
         executor_(&executor),
         chunk_count_(streamer_->plan().tiers.size()) {}
 
-  // Ends the job at the peers too.
-  ~WorkerGroup();
-  WorkerGroup(const WorkerGroup&) = delete;
-  WorkerGroup& operator=(const WorkerGroup&) = delete;
-
-  // From now on all below in the tree work on their shares of `tensor` too, and rows have owners. `touched` tells the
-  // rows of this worker's chunks, while the others find theirs. Arguments must outlive this. Returns whether all others
-  // keep previous factors. Throws what keeps one of them from the job.
-  bool add_peers(const OrderTree& tree, const ChunkSource& tensor, const JobOrder& job, const BackendConfig& config,
-                 bool on_device, const std::function<TouchedRows()>& touched);
+  // The peers work too, each on its share of the tensor's `chunks`. `moves` are this worker's; `config` is that of the
+  // backend.
+  void lead(std::unique_ptr<JobAtPeers> job, std::unique_ptr<RowMoves> moves, const BackendConfig& config,
+            std::uint64_t chunks);
   // What workers share in each pass.
   void share(ChunkQueue& queue) { queue_ = &queue; }
 
@@ -70,10 +63,8 @@ class WorkerGroup {
 
   // Rows are in the container's order.
   Factors& factors() { return shared_ ? *shared_ : static_cast<Factors&>(*backend_); }
-  // Brings all rows of all factors to the backend of this process.
-  void collect() {
-    if (shared_) shared_->bring_here(all_modes(static_cast<int>(max_order)));
-  }
+  // Frees the memory of passes, of which no more may follow.
+  void end_passes();
   // For steps on the host.
   Executor& executor() { return *executor_; }
 
@@ -91,7 +82,7 @@ class WorkerGroup {
   Executor* executor_;
   std::uint64_t chunk_count_;
   ChunkQueue* queue_ = nullptr;
-  const OrderTree* tree_ = nullptr;  // with peers, as are the next two
+  std::unique_ptr<JobAtPeers> job_;  // with peers, as are the next two
   std::unique_ptr<RowMoves> moves_;
   std::unique_ptr<SharedFactors> shared_;
   bool have_part_ = false;  // the peers, in the last pass or in those that it continued

@@ -269,11 +269,13 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape), .name = "directions of conjugate gradients"});
   if (completion.validation == nullptr) {
     if (options.ridge == automatic_ridge && tensor.nnz >= HeldBack::least_entries) {
+      needs.any_rows = true;
       needs.host.take("entries held back", HeldBack::bytes(tensor));
       needs.slot_bytes = PackedCells::least_slot_bytes(TensorLayout(tensor.shape));
     }
     return needs;
   }
+  needs.any_rows = true;
   needs.vectors.push_back(vector_of_all_modes(tensor, "the best model"));
   const ChunkSource& entries = TensorChunks::of(*completion.validation);
   const StreamPlan plan = WorkerGroup::plan_for(entries);

@@ -42,6 +42,7 @@ struct MethodNeeds {
   std::uint64_t passes_of_step = 0;  // 0: not known before
   bool loss_passes = true;
   bool all_outputs = false;               // loss passes to all modes at once
+  bool any_rows = false;                  // its passes over other cells than the tensor's take any
   bool passes_by_mode = false;            // each pass fills the output of one mode, or none
   ModeSet dual_modes = 0;                 // that update_rows solves by ADMM
   std::vector<VectorShape> vectors = {};  // that the backend keeps; those used most often come first

@@ -147,6 +147,7 @@ void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
 MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs;
   needs.all_outputs = true;
+  needs.any_rows = true;
   needs.stops_after_pass = true;
   needs.reads_chunks = true;
   needs.state_matrices = 2;

@@ -105,6 +105,7 @@ void GcpLbfgs::check(const TensorSummary&, const CpdOptions& options) { check_lo
 MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs;
   needs.all_outputs = true;
+  needs.any_rows = true;  // and it takes its steps there
   needs.stops_after_pass = true;
   const auto rank = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);

@@ -46,7 +46,7 @@ CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 CpdOptions options_of_model(const std::filesystem::path& file);
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
-// GPU and estimates the times. Throws Error as fit_cpd does.
+// GPU and estimates the times. Asks no peers: estimates which rows are this process's. Throws Error as fit_cpd does.
 CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options = {}, const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.

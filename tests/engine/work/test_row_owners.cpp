@@ -38,7 +38,7 @@ TEST(RowOwners, HaveAboutAsManyTouchesAsTheirShares) {
   EXPECT_THAT(equal.first_rows(), testing::ElementsAre(0, 2, 4, 0, 1, 2));
   const RowOwners unequal = RowOwners::by_touches({4, 2}, Shares({1, 7}), touches);
   EXPECT_THAT(unequal.first_rows(), testing::ElementsAre(0, 0, 4, 0, 1, 2));
-  const std::vector<OwnedRows> expected = {{2, 4}, {1, 2}};
+  const std::vector<IndexRange> expected = {{2, 4}, {1, 2}};
   EXPECT_EQ(equal.rows_of(1), expected);
   // Units of two rows.
   std::vector<double> of_long_mode(4500);
@@ -144,7 +144,7 @@ class FailingRows final : public DiscardingBackend {
   explicit FailingRows(int reads) : reads_(reads) {}
 
   void store_factor(int, std::uint64_t, std::span<double>) const override {
-    if (reads_-- == 0) throw Error(ErrorKind::cuda, "the device is gone");
+    if (reads_-- <= 0) throw Error(ErrorKind::cuda, "the device is gone");
   }
 
  private:
@@ -156,13 +156,18 @@ TEST(RowMoves, LetNobodyWaitForAWorkerThatFails) {
   const RowOwners owners(2, {0, 2500, 5000});
   run_workers(2, /*by_messages=*/false, [&](Peers& peers) {
     FailingRows rows(peers.rank() == 1 ? 1 : 1000);
-    RowMoves moves(peers, owners, TouchedRows::all(shape), shape, /*columns=*/64, rows, /*on_device=*/false);
-    if (peers.rank() == 1) {
-      EXPECT_THROW(moves.make(Move::to_touchers, {}), Error);
-    } else {
-      moves.make(Move::to_touchers, {});
+    RowMoves moves(peers, owners, TouchedRows::all(shape), shape, /*columns=*/64, /*holds_all=*/false);
+    std::vector<double> block(2000 * 64);
+    const MovedRows factor{.rows = {1500, 3500}};
+    for (const Move move : {Move::to_touchers, Move::to_caller}) {
+      const CallersRows callers{.to_caller = block};
+      if (peers.rank() == 1) {
+        EXPECT_THROW(moves.make(move, factor, rows, callers), Error);
+      } else {
+        moves.make(move, factor, rows, callers);
+      }
     }
-    moves.make(Move::from_leader, {.matrix = MovedRows::Matrix::dual});
+    moves.make(Move::to_owners, {.matrix = MovedRows::Matrix::dual, .rows = factor.rows}, rows, {.to_owners = block});
   });
 }
 

@@ -7,7 +7,6 @@
 #include <blco/ingest.hpp>
 #include <blco/nonzeros.hpp>
 #include <blco/starts.hpp>
-#include <cmath>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -17,22 +16,11 @@
 #include <string>
 
 #include "engine/tensor/tensor_chunks.hpp"
-#include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/work/counting_peers.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/engine/work/worker_fits.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::uint64_t chunk_nnz = 3000;
-
-TensorFile ingest_counts(const TemporaryFolder& folder, const std::vector<std::uint64_t>& shape,
-                         const std::string& name = "in") {
-  const CoordinateTensor tensor = random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4, .counts = true});
-  ingest_files({folder.write(name + ".tns", as_text(tensor))}, folder / (name + ".blco"),
-               {.shape = shape, .chunk_nnz = chunk_nnz});
-  return TensorFile(folder / (name + ".blco"));
-}
 
 struct MethodCase {
   std::string name;
@@ -65,22 +53,6 @@ std::vector<MethodCase> every_method() {
 }
 
 class WorkersOfEveryMethod : public testing::TestWithParam<MethodCase> {};
-
-void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(actual.size(), expected.size());
-  double largest = 0;
-  for (const double number : expected) largest = std::max(largest, std::abs(number));
-  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], tolerance * largest) << i;
-}
-
-void expect_same_model(const CpdModel& actual, const CpdModel& expected, double tolerance) {
-  expect_near(actual.fit_history, expected.fit_history, tolerance);
-  expect_near(actual.objective_history, expected.objective_history, tolerance);
-  expect_near(actual.weights, expected.weights, tolerance);
-  for (std::size_t n = 0; n < expected.factors.size(); ++n) {
-    expect_near(actual.factors[n], expected.factors[n], tolerance);
-  }
-}
 
 TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   const TemporaryFolder folder;
@@ -150,7 +122,10 @@ TEST(Workers, GiveTheModelOfOneForAnyShapeAndPrecisionFromDisk) {
       const CpdModel alone = fit_cpd(tensor, options);
       CountingPeers others(tensor, 3, {.threads = 1});
       options.compute.peers = &others;
-      options.compute.memory.host_bytes = plan_cpd(tensor, options).minimum_bytes;
+      std::uint64_t least = 0;
+      options.on_plan = [&](const CpdPlan& plan) { least = plan.minimum_bytes; };
+      fit_cpd(tensor, options);
+      options.compute.memory.host_bytes = least;
       std::uint64_t read = 0;
       options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
       expect_same_model(fit_cpd(tensor, options), alone, precision == Precision::f64 ? 1e-10 : 1e-4);
