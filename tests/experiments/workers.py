@@ -15,7 +15,8 @@ sweep of least squares, in bytes that the busiest worker and a worker on average
   targets  as owners, but in the pass of a mode a worker takes the nonzeros whose row of that mode it owns, from the
            orders of modes. No partial rows travel; more rows of the other modes are touched.
 
-Rows touched are those of a worker in all modes. The time is that of a pass of each mode over the worker's nonzeros, at
+Rows touched are those of a worker in all modes; rows held are those, and the ones that it owns. Held bytes are the
+memory of the worker with most of it for factors and one output, beside those of one that holds all rows. The time is that of a pass of each mode over the worker's nonzeros, at
 --rate nonzeros a second and mode, and of the busiest worker's bytes and messages; of the tree that of the longest way.
 """
 import argparse
@@ -107,6 +108,16 @@ def by_owners(rows, lengths, rank):
     return moved, messages
 
 
+def held_rows(rows, lengths):
+    """Of each mode and worker, the rows that it touches or owns."""
+    held = []
+    for of_mode, length in zip(rows, lengths):
+        cuts = owners_of(of_mode, length)
+        own = [np.diff(np.searchsorted(touched, cuts[worker:worker + 2]))[0] for worker, touched in enumerate(of_mode)]
+        held.append([len(touched) for touched in of_mode] + np.diff(cuts) - np.array(own))
+    return np.array(held)
+
+
 def by_targets(coordinates, rows, lengths, size):
     """The same, and the nonzeros that each worker has in all passes."""
     cuts = [owners_of(of_mode, length) for of_mode, length in zip(rows, lengths)]
@@ -136,8 +147,12 @@ def simulate(coordinates, size, arguments):
     targets, target_messages, own_nonzeros = by_targets(coordinates, rows, lengths, size)
     dense = np.full(size, 4 * (size - 1) / size * sum(lengths))
     dense_messages = 4 * (size - 1) * modes
+    held = held_rows(rows, lengths)
     found = {"workers": size, "rows": sum(lengths),
-             "touched": [int(sum(len(of_mode[w]) for of_mode in rows)) for w in range(size)]}
+             "touched": [int(sum(len(of_mode[w]) for of_mode in rows)) for w in range(size)],
+             "held": held.sum(axis=0).tolist(),
+             "held_bytes": int((held.sum(axis=0) + held.max(axis=0)).max() * row_bytes),
+             "all_bytes": (sum(lengths) + max(lengths)) * row_bytes}
     for name, moved, seconds in (
             ("tree", tree, passes + tree_seconds), ("dense", dense, passes + cost(dense.max(), dense_messages)),
             ("owners", owners, passes + np.max(cost(owners, owner_messages))),
@@ -159,8 +174,9 @@ def main():
     parser.add_argument("--json", help="all figures, to this file")
     arguments = parser.parse_args()
     everything = {}
-    print("| tensor | workers | rows touched | tree | dense | owners | targets | ms: tree | dense | owners | targets |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| tensor | workers | rows touched | rows held | MB held | tree | dense | owners | targets "
+          "| ms: tree | dense | owners | targets |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for path in arguments.tensors:
         name = pathlib.Path(path).name.split(".")[0]
         coordinates = coordinates_of(arguments.bin, path)
@@ -170,7 +186,8 @@ def main():
             ways = [found[way] for way in ("tree", "dense", "owners", "targets")]
             cells = [f"{way['busiest_bytes'] / 1e6:.2f} ({way['mean_bytes'] / 1e6:.2f})" for way in ways]
             cells += [f"{way['seconds'] * 1e3:.2f}" for way in ways]
-            print(f"| {name} | {size} | {max(found['touched'])} of {found['rows']} | {' | '.join(cells)} |", flush=True)
+            print(f"| {name} | {size} | {max(found['touched'])} of {found['rows']} | {max(found['held'])} "
+                  f"| {found['held_bytes'] / 1e6:.1f} of {found['all_bytes'] / 1e6:.1f} | {' | '.join(cells)} |", flush=True)
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(everything, indent=1), encoding="utf-8")
 
