@@ -114,12 +114,17 @@ std::vector<double> TouchedRows::counts(const std::vector<std::uint64_t>& shape)
 
 std::vector<std::shared_ptr<const RowIndex>> TouchedRows::index(const std::vector<std::uint64_t>& shape) const {
   std::vector<std::shared_ptr<const RowIndex>> indices;
+  std::uint64_t all = 0;
+  std::uint64_t held = 0;
   for (std::size_t mode = 0; mode < places_.size(); ++mode) {
     const std::size_t end = mode + 1 < places_.size() ? places_[mode + 1].first : words_.size();
     const auto words = std::span(words_).subspan(places_[mode].first, end - places_[mode].first);
-    const bool is_whole = count(mode, {0, shape[mode]}) == shape[mode];
-    indices.push_back(is_whole ? nullptr : std::make_shared<const RowIndex>(words));
+    const std::uint64_t of_mode = count(mode, {0, shape[mode]});
+    indices.push_back(of_mode == shape[mode] ? nullptr : std::make_shared<const RowIndex>(words));
+    all += shape[mode];
+    held += of_mode;
   }
+  if (held > all / 2) indices.clear();
   return indices;
 }
 

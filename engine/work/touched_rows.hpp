@@ -50,7 +50,8 @@ class TouchedRows {
     return std::min(word_rows, std::bit_ceil((length + most_units_of_less - 1) / most_units_of_less));
   }
   static std::uint64_t units_of(std::uint64_t length) { return (length + unit_rows(length) - 1) / unit_rows(length); }
-  // Of each mode, the place of each of them among all of them; null where they are all rows.
+  // Of each mode, the place of each of them among all of them; null where they are all rows. None if they are more than
+  // half of the rows of all modes: places take time, which a part of the memory is not worth.
   std::vector<std::shared_ptr<const RowIndex>> index(const std::vector<std::uint64_t>& shape) const;
   // Those of a range per mode.
   TouchedRows part(std::span<const IndexRange> ranges) const;
