@@ -56,6 +56,11 @@ std::vector<double> OrderTree::order(Message& message, Combining combining,
   return numbers;
 }
 
+void OrderTree::post(Message& message, const std::function<std::vector<double>()>& own_part) const {
+  send_down(message.bytes());
+  own_part();
+}
+
 JobAtPeers::~JobAtPeers() {
   try {
     Message message(MessageKind::end);

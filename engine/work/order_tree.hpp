@@ -28,6 +28,8 @@ class OrderTree {
   // order of ranks. Throws what failed: here, or else first among the others.
   std::vector<double> order(Message& message, Combining combining,
                             const std::function<std::vector<double>()>& own_part) const;
+  // The same of an order that nobody answers: what fails at another process is the answer to a later order.
+  void post(Message& message, const std::function<std::vector<double>()>& own_part) const;
 
   // To the processes below this one. Throws Error{io} if a child cannot be reached, once the others have been told.
   void send_down(std::span<const std::byte> order) const;

@@ -93,19 +93,20 @@ class Server {
     compute_.peers = &peers;
   }
 
-  // Returns whether another message is due. Whatever fails here or below is the answer.
+  // Returns whether another message is due. Whatever has failed here or below since the last answer is the answer.
   bool answer(ReceivedMessage message) {
     if (message.kind() == MessageKind::dismiss) {
       tree_.send_down(message.bytes());
       return false;
     }
     std::vector<double> numbers;
-    std::optional<PeerError> failure;
-    try_to(failure, [&] { tree_.send_down(message.bytes()); });
-    try_to(failure, [&] { numbers = carry_out(message); });
-    try_to(failure, [&] {
+    try_to([&] { tree_.send_down(message.bytes()); });
+    try_to([&] { numbers = carry_out(message); });
+    if (message.kind() == MessageKind::move && !is_answered(message.first<Move>())) return true;
+    try_to([&] {
       if (const std::optional<PeerError> below = tree_.gather(numbers, combining_of(message))) throw *below;
     });
+    const std::optional<PeerError> failure = std::exchange(failure_, std::nullopt);
     Message reply(failure ? MessageKind::failed : MessageKind::done);
     if (failure) {
       const std::string_view text = failure->what();
@@ -120,9 +121,9 @@ class Server {
  private:
   // Keeps the first failure.
   template <class Part>
-  void try_to(std::optional<PeerError>& failure, const Part& part) const {
+  void try_to(const Part& part) {
     const auto fail = [&](ErrorKind kind, const std::string& what) {
-      if (!failure) failure.emplace(kind, what);
+      if (!failure_) failure_.emplace(kind, what);
     };
     const std::string name = peers_.name(peers_.rank()) + ": ";
     try {
@@ -181,6 +182,7 @@ class Server {
   const Tensor* tensor_ = nullptr;
   std::optional<TouchedRows> rows_;  // of this process's chunks, once known
   std::optional<ServedJob> job_;
+  std::optional<PeerError> failure_;  // since the last answer
 };
 
 }  // namespace

@@ -45,10 +45,15 @@ void SharedFactors::set_loaded(int mode) {
 void SharedFactors::move(Move move, const MovedRows& what, const CallersRows& callers) const {
   Message message(MessageKind::move);
   message.put(move).put(what).put(callers.listed);
-  tree_->order(message, Combining::sums, [&] {
+  const auto own_part = [&] {
     moves_->make(move, what, *own_, callers);
     return std::vector<double>();
-  });
+  };
+  if (is_answered(move)) {
+    tree_->order(message, Combining::sums, own_part);
+  } else {
+    tree_->post(message, own_part);
+  }
 }
 
 template <class Number, class Visit>

@@ -1,8 +1,9 @@
 // Peers by MPI, a module of its own: only processes that an MPI launcher has started load it, so the programs run where
 // no MPI is.
 //
-// MPI waits by polling, which takes a processor; here a wait sleeps soon. A process that is stopped, or whose machine
-// is gone, must not make the others wait for ever: each says every second that it is there.
+// MPI waits by polling, which takes a processor; here a wait polls for some milliseconds where processes have processors
+// of their own, and then sleeps. A process that is stopped, or whose machine is gone, must not make the others wait for
+// ever: each says every second that it is there.
 #include "tools/mpi/mpi_peers.hpp"
 
 #include <mpi.h>
@@ -170,6 +171,7 @@ class MpiPeers final : public Peers {
       return CPU_COUNT(&both) > 0;
     }));
     processor_sharers_ = std::max(1, processor_sharers_);
+    if (processor_sharers_ <= CPU_COUNT(&own)) polling_time_ = std::chrono::milliseconds(5);
     machines_.resize(static_cast<std::size_t>(size_));
     MachineName name{};
     int length = 0;
@@ -196,9 +198,8 @@ class MpiPeers final : public Peers {
   // not called, which may still hold the memory of a message.
   template <class IsDone>
   void wait(int peer, const IsDone& is_done) {
-    constexpr int eager_polls = 200;
     const Clock::time_point begin = Clock::now();
-    for (int poll = 0;; ++poll) {
+    for (;;) {
       {
         const std::lock_guard lock(mutex_);
         check_lost();
@@ -208,7 +209,7 @@ class MpiPeers final : public Peers {
         if (std::chrono::duration<double>(Clock::now() - last_sign).count() > timeout_) lost_ = peer;
         check_lost();
       }
-      if (poll < eager_polls) {
+      if (Clock::now() - begin < polling_time_) {
         std::this_thread::yield();
       } else {
         std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -263,6 +264,7 @@ class MpiPeers final : public Peers {
   int processor_sharers_ = 1;
   int gpu_sharers_ = 1;
   int gpu_rank_ = 0;
+  Clock::duration polling_time_ = std::chrono::microseconds(100);  // of a wait, before it sleeps
   std::vector<MachineName> machines_;
   std::mutex mutex_;                           // of all calls of MPI
   int lost_ = -1;                              // a peer
