@@ -131,9 +131,9 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     sizes_.others = {.buffer_bytes = all.largest_buffer(), .scratch_bytes = all.largest_scratch()};
   }
   if (threads_) devices_of(whole, &device_note_);
-  // Who takes chunks of others may need any row.
-  const bool has_own_rows = peers_ != nullptr && peers_->size() > 1 && queue_ == nullptr;
-  holds_all_ = !has_own_rows || threads_ != nullptr || (needs.any_rows && peers_->rank() == 0);
+  // Devices of one process may take each other's chunks, and so need any row.
+  const bool is_process = peers_ != nullptr && peers_->size() > 1 && threads_ == nullptr && !needs.of_thread;
+  holds_all_ = !is_process || (needs.any_rows && peers_->rank() == 0);
   choose_device(compute);
   if (holds_all_) choose_slabs();
   if (peers_ != nullptr && peers_->size() > 1) {
@@ -146,7 +146,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     const std::uint64_t grams = peers_->rank() == 0 ? tensor.order() : 0;
     needs_.caller.take_by_rank("systems of R x R numbers", (systems_of_worker + grams) * rank * rank * sizeof(double));
   }
-  if (!holds_all_ || (gpu_ && !slabs_)) needs_.caller.take_by_rank("the model", needs_.model_bytes);
+  if (holds_all_) count_model();
   if (!needs_.of_thread) needs_.caller.take("the tensor in memory", TensorChunks::of(tensor).held_bytes());
   choose_orders();
   if (threads_) {
@@ -155,9 +155,16 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     plan_ = make_plan(sizes_, needs_);
     if (least_of_orders_) plan_.minimum_bytes = *least_of_orders_;  // a smaller budget leads to the orders
   }
+  is_planned_ = holds_all_;
   if (peers_ != nullptr && peers_->rank() == 0) needs_.draws = queue_ != nullptr && has_chunks_to_share();
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
+}
+
+// A CPU that holds all rows frees the factors one by one as the model takes them.
+void Job::count_model() {
+  const bool frees_factors = needs_.backend.held.empty() && (!gpu_ || slabs_);
+  if (!frees_factors) needs_.caller.take_by_rank("the model", needs_.model_bytes);
 }
 
 // Why passes cannot read the orders of their modes; empty: they can.

@@ -83,6 +83,7 @@ class Job {
   void choose_device(const Compute& compute);
   int take_gpu_in_turn();
   void choose_slabs();
+  void count_model();
   std::string obstacle_to_orders() const;
   std::string advantage_of_natural_order(const Plan& ordered) const;
   void choose_orders();
@@ -113,7 +114,8 @@ class Job {
   const DeclaredGpu* declared_;
   TensorSizes sizes_;
   Plan plan_;
-  bool holds_all_ = true;  // rows; else those of needs_.backend.held, once they are known
+  bool holds_all_ = true;  // rows; else those of needs_.backend.held, once they are known, and then there is a plan
+  bool is_planned_ = false;
   std::unique_ptr<Backend> backend_;
 };
 

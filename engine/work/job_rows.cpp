@@ -20,7 +20,7 @@ TouchedRows Job::touched_rows() {
 
 // The chunks' bounds say between which rows they lie, and each nonzero has one of them.
 void Job::plan_alone() {
-  if (holds_all_ || !needs_.backend.held.empty()) return;
+  if (is_planned_) return;
   const std::vector<std::uint64_t>& shape = tensor_->shape();
   const ChunkSource& all = TensorChunks::of(*tensor_);
   TouchedRows own(shape);
@@ -64,7 +64,9 @@ void Job::plan_held(std::vector<std::shared_ptr<const RowIndex>> held) {
     }
   }
   choose_slabs();
+  count_model();
   plan_ = make_plan(sizes_, needs_);
+  is_planned_ = true;
 }
 
 std::unique_ptr<RowMoves> Job::take_rows(RowOwners owners, TouchedRows touched) {

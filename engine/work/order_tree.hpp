@@ -23,7 +23,6 @@ class OrderTree {
   // `peers` must outlive this.
   explicit OrderTree(Peers& peers) : peers_(&peers), children_(children_of(peers.rank(), peers.size())) {}
 
-  Peers& peers() const { return *peers_; }
   // For rank 0: sends an order to all others, does `own_part` here, and returns the numbers of all, combined in the
   // order of ranks. Throws what failed: here, or else first among the others.
   std::vector<double> order(Message& message, Combining combining,

@@ -18,9 +18,9 @@
 
 namespace blco {
 
-// Orders of rank 0, which go down the tree, and answers, which come up. `dismiss` is not answered, and moves are as
-// is_answered() says. The answer to others is done, or failed if the process or one below it could not do this order or
-// a move before it.
+// Orders of rank 0, which go down the tree, and answers, which come up. `dismiss` is not answered, nor
+// are moves but those of is_of_caller(). The answer to others is done, or failed if the process or one below it could
+// not do this order or a move before it.
 enum class MessageKind : std::uint32_t {
   begin,    // JobOrder; answered with how often each unit of rows is touched (TouchedRows::counts)
   owners,   // the first rows of RowOwners; answered with how many workers have no room for previous factors

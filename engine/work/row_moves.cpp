@@ -17,8 +17,6 @@ std::uint64_t numbers_at_once(std::uint64_t longest_mode, std::uint64_t columns,
   return std::max({least, std::min(all, workers * of_a_message), all / rounds, workers * columns});
 }
 
-bool is_of_caller(Move move) { return move == Move::to_owners || move == Move::to_caller; }
-
 // Whether that worker has a part of all rows, not only of those that it touches.
 bool moves_all(Move move, std::size_t worker) { return worker == 0 && move == Move::sum_all; }
 

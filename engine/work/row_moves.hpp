@@ -35,9 +35,9 @@ enum class Move : std::uint8_t {
   to_caller,    // owners' rows to a caller at rank 0
 };
 
-// Whether rank 0 waits until all have made the move: what a caller gets is of use only if no owner has failed. What fails
-// in another move is the answer to the next order.
-inline bool is_answered(Move move) { return move == Move::to_caller; }
+// Rank 0 waits until all have made such a move, and throws what failed. What fails in another move is the answer to the
+// pass or step that the move is made for.
+inline bool is_of_caller(Move move) { return move == Move::to_owners || move == Move::to_caller; }
 
 // What a caller at rank 0 has, or gets: rows of a range, or of a factor those of a list, which all workers know.
 struct CallersRows {

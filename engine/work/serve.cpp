@@ -102,7 +102,7 @@ class Server {
     std::vector<double> numbers;
     try_to([&] { tree_.send_down(message.bytes()); });
     try_to([&] { numbers = carry_out(message); });
-    if (message.kind() == MessageKind::move && !is_answered(message.first<Move>())) return true;
+    if (message.kind() == MessageKind::move && !is_of_caller(message.first<Move>())) return true;
     try_to([&] {
       if (const std::optional<PeerError> below = tree_.gather(numbers, combining_of(message))) throw *below;
     });

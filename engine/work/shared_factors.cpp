@@ -49,7 +49,7 @@ void SharedFactors::move(Move move, const MovedRows& what, const CallersRows& ca
     moves_->make(move, what, *own_, callers);
     return std::vector<double>();
   };
-  if (is_answered(move)) {
+  if (is_of_caller(move)) {
     tree_->order(message, Combining::sums, own_part);
   } else {
     tree_->post(message, own_part);

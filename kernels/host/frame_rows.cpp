@@ -161,7 +161,7 @@ FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction,
                       std::ranges::all_of(held_, [](const auto& of_mode) { return of_mode == nullptr; });
   for (std::size_t n = 0; n < layout.shape().size(); ++n) {
     const ModeLayout& mode = layout_.modes[n];
-    places_[n] = {mode.field, ones(mode.high_bits), mode.shift, mode.high_shift,
+    fields_[n] = {mode.field, ones(mode.high_bits), mode.shift, mode.high_shift,
                   mode.high_bits == 0 ? 0 : mode.low_bits};
   }
 }
@@ -243,7 +243,7 @@ FrameDecoder::FrameBits FrameDecoder::bits_of(const std::uint64_t* indices, cons
 void FrameDecoder::write_rows(const FrameBits& bits, std::uint64_t frame, FrameRing& ring) const {
   for (int n = 0; n < layout_.order; ++n) {
     const ModeLayout& mode = layout_.modes[static_cast<std::size_t>(n)];
-    const FieldPlace& place = places_[static_cast<std::size_t>(n)];
+    const FieldPlace& place = fields_[static_cast<std::size_t>(n)];
     const std::uint64_t* keys = mode.high_bits > 0 ? bits.keys : nullptr;
     const auto fixed =
         static_cast<std::uint32_t>((bits.fixed_key >> place.high_shift & place.high_field) << place.low_bits);

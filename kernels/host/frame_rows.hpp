@@ -197,7 +197,7 @@ class FrameDecoder {
   bool has_high_word_ = false;
   BitExtraction extraction_;
   bool decodes_to_lines_ = false;
-  std::array<FieldPlace, max_order> places_{};
+  std::array<FieldPlace, max_order> fields_{};
   ByteTables low_tables_;
   ByteTables key_tables_;
 };

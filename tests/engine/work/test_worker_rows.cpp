@@ -112,6 +112,25 @@ TEST(WorkerRows, MayBeNone) {
   }
 }
 
+// By the bounds of its chunk, the last worker has a quarter of the rows; as an owner it has nearly all.
+TEST(WorkerRows, AreThoseOfTheOwnersWhereAnEstimateSaysOtherwise) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 3999; ++i) {
+    text += std::to_string(i / 4 + 1) + " " + std::to_string(i % 10 + 1) + " " + std::to_string(i * 7 % 9 + 1) + " " +
+            std::to_string(i % 5 + 1) + "\n";
+  }
+  text += "100000 1 1 2\n";
+  ingest_files({folder.write("few.tns", text)}, folder / "few.blco", {.shape = {100'000, 10, 10}, .chunk_nnz = 1000});
+  const TensorFile tensor(folder / "few.blco");
+  ASSERT_EQ(tensor.summary().chunk_count, 4);
+  CpdOptions options{.rank = 3, .max_sweeps = 2, .tolerance = 0, .compute = {.threads = 1}};
+  const CpdModel alone = fit_cpd(tensor, options);
+  CountingPeers others(tensor, 4, {.threads = 1});
+  options.compute.peers = &others;
+  expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
+}
+
 class ResumedWorkers : public testing::TestWithParam<CpdMethod> {};
 
 TEST_P(ResumedWorkers, GoOnWithRowsOfOtherWorkers) {
