@@ -302,7 +302,7 @@ TEST(ReportPlan, TellsWhatEachDeviceHolds) {
   Reporter reporter(line, 0, nullptr);
 
   testing::internal::CaptureStdout();
-  report_plan(reporter, plan);
+  report_plan(reporter, plan, {});
   const std::string text = testing::internal::GetCapturedStdout();
 
   EXPECT_THAT(text, testing::StartsWith("plan    cpu, host, 3 threads; 0 chunks: "));
@@ -310,6 +310,29 @@ TEST(ReportPlan, TellsWhatEachDeviceHolds) {
   EXPECT_THAT(text, testing::HasSubstr("\ndevice  0 B planned of a budget of 8.0 MiB"));
   EXPECT_THAT(text, testing::HasSubstr("\nmemory  5.0 MiB planned of a budget of 0 B, minimum 4.0 MiB"));
   EXPECT_THAT(text, testing::HasSubstr("\nshare   a device without a chunk has nothing to do"));
+}
+
+TEST(ReportPlan, SaysWhereProcessesCannotShareTheChunksEvenly) {
+  CommandLine line("blco-cpd", "", "");
+  Reporter reporter(line, 0, nullptr);
+  CpdPlan plan;
+  TensorSummary tensor;
+  tensor.nnz = 3'000'000;
+  const auto text_of = [&](int processes, std::uint64_t chunks) {
+    plan.processes = processes;
+    tensor.chunk_count = chunks;
+    testing::internal::CaptureStdout();
+    report_plan(reporter, plan, tensor);
+    return testing::internal::GetCapturedStdout();
+  };
+
+  EXPECT_THAT(text_of(2, 3), testing::HasSubstr("\nshare   3 chunks cannot be shared evenly; blco-ingest --chunk-nnz "
+                                               "65536 makes a tensor that can\n"));
+  EXPECT_THAT(text_of(8, 1), testing::HasSubstr("\nshare   1 chunk cannot be shared evenly; blco-ingest --chunk-nnz "
+                                               "16384 makes"));
+  EXPECT_THAT(text_of(2, 4), testing::Not(testing::HasSubstr("evenly")));
+  EXPECT_THAT(text_of(4, 15), testing::Not(testing::HasSubstr("evenly")));
+  EXPECT_THAT(text_of(1, 1), testing::Not(testing::HasSubstr("share")));
 }
 
 }  // namespace

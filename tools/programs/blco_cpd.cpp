@@ -105,7 +105,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   }
   set_options(cpd, arguments.given, tensor.summary());
   const auto report_plan = [&](const CpdPlan& plan) {
-    cli::report_plan(reporter, plan);
+    cli::report_plan(reporter, plan, tensor.summary());
     cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);
   };
   const DeclaredGpu* const gpu = line.has("--declare-gpu") ? &arguments.gpu : nullptr;

@@ -109,7 +109,7 @@ void report_plan(const TuckerPlan& plan, const Arguments& arguments, const Tenso
   reporter.event("method", cli::as_json(plan, {"method", "passes_per_sweep"}));
   reporter.print("method  {}, {} per sweep; cells that are not listed count as zero", to_string(plan.method),
                  cli::format_count(plan.passes_per_sweep) + (plan.passes_per_sweep == 1 ? " pass" : " passes"));
-  cli::report_plan(reporter, plan.plan);
+  cli::report_plan(reporter, plan.plan, tensor);
   cli::report_start(reporter, plan.plan, tensor, arguments.initial, arguments.tucker.seed);
 }
 

@@ -40,7 +40,7 @@ std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank);
 // Fits several starts or ranks, compares them, and saves the best model of each rank.
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter);
 
-void report_plan(Reporter& reporter, const CpdPlan& plan);
+void report_plan(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor);
 // Says which rows the initial model lacks, if any.
 void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
                   const std::filesystem::path& initial, std::uint64_t seed);

@@ -59,8 +59,8 @@ class RankLog {
 
   void run(const Tensor& tensor) {
     CpdOptions options = arguments_.cpd;
-    options.on_plan = [this](const CpdPlan& plan) {
-      report_plan(reporter_, plan);
+    options.on_plan = [this, &tensor](const CpdPlan& plan) {
+      report_plan(reporter_, plan, tensor.summary());
       if (is_table()) print_head();
     };
     options.on_sweep = [](const SweepReport&) { return !is_interrupted(); };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <blco/model_summary.hpp>
 #include <blco/predict.hpp>
 #include <cmath>
@@ -142,9 +143,22 @@ double share_of_outsize_cells(const CpdModel& model) {
   return static_cast<double>(outsize) / static_cast<double>(cells);
 }
 
+// A pass takes as long as the process with most chunks.
+void print_share(Reporter& reporter, int processes, const TensorSummary& tensor) {
+  reporter.print("share   the tensor's chunks are shared by {} processes; plan and memory are of this one", processes);
+  const auto shares = static_cast<std::uint64_t>(processes);
+  const std::uint64_t most = (tensor.chunk_count + shares - 1) / shares;
+  if (4 * most * shares <= 5 * tensor.chunk_count) return;
+  constexpr std::uint64_t chunks_of_share = 16;
+  constexpr std::uint64_t least_nnz = 4096;
+  reporter.print("share   {} cannot be shared evenly; blco-ingest --chunk-nnz {} makes a tensor that can",
+                 format_count(tensor.chunk_count, "chunk"),
+                 std::max(least_nnz, std::bit_floor(tensor.nnz / (chunks_of_share * shares))));
+}
+
 }  // namespace
 
-void report_plan(Reporter& reporter, const CpdPlan& plan) {
+void report_plan(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor) {
   reporter.event("plan", as_json(plan));
   if (!plan.device_note.empty()) {
     reporter.print("device  {}{}", plan.device_note, plan.device_budget_bytes == 0 ? "; computing on the CPU" : "");
@@ -152,10 +166,7 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   print_tiers(reporter, plan);
   print_orders(reporter, plan);
   if (!plan.others.empty()) print_other_devices(reporter, plan);
-  if (plan.processes > 1) {
-    reporter.print("share   the tensor's chunks are shared by {} processes; plan and memory are of this one",
-                   plan.processes);
-  }
+  if (plan.processes > 1) print_share(reporter, plan.processes, tensor);
   reporter.print("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
                  format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes));
   if (!plan.memory_note.empty()) reporter.print("memory  {}", plan.memory_note);
