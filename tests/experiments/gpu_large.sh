@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a GPU shows on large tensors, which tools/gpu_check.sh has no time for: sweeps of CP-ALS over a billion nonzeros
 # that lie in device memory, in host memory or on disk, beside all processors; formats of others on 38 million nonzeros;
-# ingest beside that of the CPU. Three to four minutes on an H200 with 16 processors; 40 GB of memory, 12 GB of disk.
+# ingest beside that of the CPU. No GPU has run it yet. Each step has a limit, under ten minutes in all.
 #
 # usage: gpu_large.sh PROGRAMS OUT [NNZ]     a folder with the programs; a folder for their outputs; by default 10^9
 set -uo pipefail
