@@ -64,6 +64,17 @@ void SharedFactors::for_each_block(std::uint64_t first_row, std::span<Number> nu
   }
 }
 
+template <class Visit>
+void SharedFactors::for_each_block_of(int mode, const Visit& visit) const {
+  const std::uint64_t length = shape_[static_cast<std::size_t>(mode)];
+  const std::uint64_t step = moves_->rows_at_once();
+  std::vector<double> block;
+  for (std::uint64_t first = 0; first < length; first += step) {
+    block.resize(static_cast<std::size_t>(std::min(step, length - first)) * columns_);
+    visit(first, std::span(block));
+  }
+}
+
 void SharedFactors::load(MovedRows what, std::uint64_t first_row, std::span<const double> rows) const {
   for_each_block(first_row, rows, [&](std::uint64_t first, std::span<const double> block) {
     what.rows = {first, first + block.size() / columns_};
@@ -88,15 +99,12 @@ void SharedFactors::bring_to_chunks(ModeSet modes) const {
 }
 
 void SharedFactors::bring_here(ModeSet modes) const {
-  std::vector<double> block;
   for (int mode = 0; mode < this->modes(); ++mode) {
     if (!has_mode(modes, mode) || copies(mode).leader) continue;
-    const std::uint64_t length = shape_[static_cast<std::size_t>(mode)];
-    for (std::uint64_t first = 0; first < length; first += moves_->rows_at_once()) {
-      block.resize(static_cast<std::size_t>(std::min(moves_->rows_at_once(), length - first)) * columns_);
+    for_each_block_of(mode, [&](std::uint64_t first, std::span<double> block) {
       store(factor_of(mode), first, block);
       own_->load_factor(mode, first, block);
-    }
+    });
     copies(mode).leader = true;
   }
 }
@@ -118,13 +126,10 @@ void SharedFactors::settle(int mode) const {
   if (has_mode(state_->of_others, mode)) {
     return move(has_mode(state_->any_rows, mode) ? Move::sum_all : Move::sum, output_of(mode));
   }
-  const std::uint64_t length = shape_[static_cast<std::size_t>(mode)];
-  std::vector<double> block;
-  for (std::uint64_t first = 0; first < length; first += moves_->rows_at_once()) {
-    block.resize(static_cast<std::size_t>(std::min(moves_->rows_at_once(), length - first)) * columns_);
+  for_each_block_of(mode, [&](std::uint64_t first, std::span<double> block) {
     own_->read_output(mode, first, block);
     load(output_of(mode), first, block);
-  }
+  });
 }
 
 void SharedFactors::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {

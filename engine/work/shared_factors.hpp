@@ -91,6 +91,9 @@ class SharedFactors final : public Factors {
   // Calls visit(first row, numbers from there on) for blocks of rows from `first_row` on.
   template <class Number, class Visit>
   void for_each_block(std::uint64_t first_row, std::span<Number> numbers, const Visit& visit) const;
+  // The same for room that all rows of a mode pass through.
+  template <class Visit>
+  void for_each_block_of(int mode, const Visit& visit) const;
   // Moves rows from here to their owners, or from there.
   void load(MovedRows what, std::uint64_t first_row, std::span<const double> rows) const;
   void store(MovedRows what, std::uint64_t first_row, std::span<double> rows) const;
