@@ -24,6 +24,7 @@ void SweepDriver::run_sweeps(FitMethod& method, ModelHeader& model, const Worker
   model_ = &model;
   // A resumed fit may already be complete.
   std::optional<StopReason> stop = model_->sweeps() == 0 ? std::nullopt : reason_to_end(nullptr);
+  if (!stop) bytes_read_ = workers.bytes_read();
   while (!stop) stop = run_sweep(workers, nonzeros);
   model_->stop_reason = *stop;
   if (!options_.checkpoint.empty()) write_checkpoint();
@@ -32,7 +33,6 @@ void SweepDriver::run_sweeps(FitMethod& method, ModelHeader& model, const Worker
 std::optional<StopReason> SweepDriver::run_sweep(const WorkerGroup& workers, std::uint64_t nonzeros) {
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t passes_before = workers.passes();
-  const std::uint64_t bytes_before = workers.bytes_read();
   SweepReport report;
   report.sweep = static_cast<int>(model_->sweeps()) + 1;
   meter_->begin({.name = "sweep", .sweep = report.sweep, .nonzeros = nonzeros});
@@ -53,7 +53,8 @@ std::optional<StopReason> SweepDriver::run_sweep(const WorkerGroup& workers, std
   report.converged = report.converged && !report.cut_short;
   meter_->report_end();
   report.passes = workers.passes() - passes_before;
-  report.bytes_read = workers.bytes_read() - bytes_before;
+  const std::uint64_t bytes_read = workers.bytes_read();
+  report.bytes_read = bytes_read - std::exchange(bytes_read_, bytes_read);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   record(report);
   const std::optional<StopReason> stop = reason_to_stop(report);

@@ -68,6 +68,7 @@ class SweepDriver {
   ProgressMeter* meter_;
   FitMethod* method_ = nullptr;
   ModelHeader* model_ = nullptr;
+  std::uint64_t bytes_read_ = 0;  // before this sweep
 };
 
 }  // namespace blco

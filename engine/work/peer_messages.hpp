@@ -18,17 +18,19 @@
 
 namespace blco {
 
-// Orders of rank 0, which go down the tree, and answers, which come up. `dismiss` is not answered, nor
-// are moves but those of is_of_caller(). The answer to others is done, or failed if the process or one below it could
-// not do this order or a move before it.
+// Orders of rank 0, which go down the tree, and answers, which come up. Nobody answers an order that has no numbers to
+// return, nor waits for it: moves but those of is_of_caller(), passes but those of PassOrder::is_answered, steps but
+// those of is_answered(). The answer to others is done, or failed if the process or one below it could not do this order
+// or one since the last answer.
 enum class MessageKind : std::uint32_t {
   begin,    // JobOrder; answered with how often each unit of rows is touched (TouchedRows::counts)
   owners,   // the first rows of RowOwners; answered with how many workers have no room for previous factors
   move,     // Move, MovedRows and CallersRows::listed: all processes move rows among each other
-  pass,     // PassOrder and chunk numbers; answered with the numbers of PassAnswer
+  pass,     // PassOrder and chunk numbers; answered with the sum of the terms
   step,     // StepOrder and its numbers; answered with those of take_step
+  read,     // answered with how many bytes the job's passes have read
   end,      // of the job
-  dismiss,  // of serve()
+  dismiss,  // of serve(), which nobody answers
   done,     // numbers
   failed,   // ErrorKind and its message
 };
@@ -60,12 +62,7 @@ struct PassOrder {
   PassRequest request = PassRequest(0);
   bool some_chunks = false;  // those whose numbers follow, else all
   bool forward = true;
-};
-
-// The numbers of an answer to a pass, each a sum over processes.
-struct PassAnswer {
-  double sum_of_terms = 0;
-  double bytes_read = 0;  // since the job began
+  bool is_answered = false;
 };
 
 // One message being put together.

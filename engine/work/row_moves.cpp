@@ -59,15 +59,16 @@ RowMoves::RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const st
   touched.add(owners_.rows_of(rank_));
   if (!holds_all) held_ = touched.index(shape);
   touched_[rank_] = std::move(touched);
-  out_.reserve(static_cast<std::size_t>(block_rows_) * owners_.workers() * columns_);
-  block_.reserve(static_cast<std::size_t>(block_rows_) * columns_);
+  out_ = AlignedBuffer<double>(block_rows_ * owners_.workers() * columns_);
+  listed_.reserve(static_cast<std::size_t>(block_rows_));
 }
 
-// What is sent and what is received at once, and a block.
+// What is sent and what is received at once, and the places of a block.
 std::uint64_t RowMoves::memory_bytes(const std::vector<std::uint64_t>& shape, int columns, int workers) {
-  return 3 * sizeof(double) *
-         numbers_at_once(std::ranges::max(shape), static_cast<std::uint64_t>(columns),
-                         static_cast<std::uint64_t>(workers));
+  const auto width = static_cast<std::uint64_t>(columns);
+  const auto parts = static_cast<std::uint64_t>(workers);
+  const std::uint64_t numbers = numbers_at_once(std::ranges::max(shape), width, parts);
+  return 2 * mapped_bytes(numbers * sizeof(double)) + numbers / width / parts * sizeof(std::uint32_t);
 }
 
 IndexRange RowMoves::places(std::size_t mode, const IndexRange& rows) const {
@@ -121,7 +122,7 @@ void RowMoves::make(Move move, const MovedRows& what, Rows& rows, const CallersR
     for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
       longest = std::max(longest, owners_.rows(mode, worker).end - owners_.rows(mode, worker).begin);
     }
-    for (std::uint64_t round = 0; round * block_rows_ < longest; ++round) make_round(move, what, round);
+    for (std::uint64_t round = 0; round * block_rows_ < longest; ++round) make_round(move, what.mode, round);
   }
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -138,93 +139,82 @@ void RowMoves::unless_failed(const Action& action) {
 }
 
 // Every worker has a block of its own rows, and exchanges some of them with each other worker.
-void RowMoves::make_round(Move move, const MovedRows& what, std::uint64_t round) {
-  const auto mode = static_cast<std::size_t>(what.mode);
+void RowMoves::make_round(Move move, int mode, std::uint64_t round) {
+  const auto n = static_cast<std::size_t>(mode);
   const bool from_owners = move == Move::to_touchers;
-  const IndexRange own = block(mode, rank_, round);
+  const IndexRange own = block(n, rank_, round);
+  std::span<const double> whole;  // a message with all rows of the block, for all who get these
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
-  is_read_ = false;
-  whole_ = {};
-  out_.clear();
+  used_ = 0;
   for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
     if (worker == rank_) continue;
     const int peer = static_cast<int>(worker);
-    const IndexRange theirs = block(mode, worker, round);
-    if (!from_owners) is_read_ = false;
+    const IndexRange theirs = block(n, worker, round);
     const std::size_t other = from_owners ? worker : rank_;
-    const std::span<const double> sent = pack(move, what, other, from_owners ? own : theirs);
-    if (!sent.empty()) out.push_back({peer, std::as_bytes(sent)});
-    const std::uint64_t rows = count_moved(move, mode, from_owners ? rank_ : worker, from_owners ? theirs : own);
-    if (rows > 0) in.push_back({peer, static_cast<std::size_t>(rows) * columns_ * sizeof(double)});
+    const IndexRange& rows_out = from_owners ? own : theirs;
+    const std::uint64_t count_out = count_moved(move, n, other, rows_out);
+    const std::uint64_t count_in = count_moved(move, n, from_owners ? rank_ : worker, from_owners ? theirs : own);
+    if (count_in > 0) in.push_back({peer, static_cast<std::size_t>(count_in) * columns_ * sizeof(double)});
+    if (count_out == 0) continue;
+    const bool is_whole = from_owners && count_out == own.end - own.begin;
+    std::span<const double> sent = whole;
+    if (!is_whole || whole.empty()) {
+      const std::span<double> numbers = more_out(count_out);
+      unless_failed([&] { read_moved(move, mode, other, rows_out, numbers); });
+      sent = numbers;
+    }
+    if (is_whole) whole = sent;
+    out.push_back({peer, std::as_bytes(sent)});
   }
   // Sums of a row are added up in the order of workers, after the owner's own.
-  is_read_ = false;
   peers_->exchange(out, in, [&](std::size_t i, std::span<const std::byte> message) {
+    const auto worker = static_cast<std::size_t>(in[i].peer);
     unless_failed([&] {
-      const auto worker = static_cast<std::size_t>(in[i].peer);
-      unpack(move, what, from_owners ? rank_ : worker, from_owners ? block(mode, worker, round) : own,
-             numbers_of(message));
+      write_moved(move, mode, from_owners ? rank_ : worker, from_owners ? block(n, worker, round) : own,
+                  numbers_of(message));
     });
-  });
-  unless_failed([&] {
-    if (!from_owners && is_read_) write_rows(what, places(mode, own).begin, block_);
   });
 }
 
 std::span<double> RowMoves::more_out(std::uint64_t rows) {
-  const std::size_t at = out_.size();
-  out_.resize(at + static_cast<std::size_t>(rows) * columns_);
-  return std::span(out_).subspan(at);
+  const std::size_t at = std::exchange(used_, used_ + static_cast<std::size_t>(rows) * columns_);
+  return out_.span().subspan(at, used_ - at);
 }
 
-// Rows that lie side by side are not copied once more, and an owner's whole block only once for all who get it.
-std::span<const double> RowMoves::pack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block) {
-  const auto mode = static_cast<std::size_t>(what.mode);
-  const std::uint64_t count = count_moved(move, mode, other, block);
-  const IndexRange held = places(mode, block);
-  const bool has_whole = count > 0 && count == held.end - held.begin;
-  if (has_whole && move == Move::to_touchers && !whole_.empty()) return whole_;
-  const std::span<double> out = more_out(count);
-  unless_failed([&] {
-    if (has_whole) {
-      read_rows(what, held.begin, out);
-      whole_ = out;
-      return;
-    }
-    std::size_t at = 0;
-    for_each_moved(move, mode, other, block, [&](std::uint64_t row) {
-      if (!is_read_) read_block(what, held);
-      const auto numbers = std::span(block_).subspan(static_cast<std::size_t>(row - block.begin) * columns_, columns_);
-      std::ranges::copy(numbers, out.subspan(at).begin());
-      at += columns_;
-    });
-  });
-  return out;
-}
-
-void RowMoves::unpack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block,
-                      std::span<const double> in) {
-  const auto mode = static_cast<std::size_t>(what.mode);
-  const bool adds = move != Move::to_touchers;
-  const IndexRange held = places(mode, block);
-  if (!adds && in.size() == static_cast<std::size_t>(held.end - held.begin) * columns_) {
-    return write_rows(what, held.begin, in);
-  }
-  if (!adds || !is_read_) read_block(what, held);
+// The places of those rows of a block that its owner and another worker send each other, where all of the block are
+// held.
+std::span<const std::uint32_t> RowMoves::list_moved(Move move, std::size_t mode, std::size_t other,
+                                                    const IndexRange& block) {
+  const std::uint64_t first_place = places(mode, block).begin;
+  listed_.clear();
   for_each_moved(move, mode, other, block, [&](std::uint64_t row) {
-    double* const to = block_.data() + static_cast<std::size_t>(row - block.begin) * columns_;
-    for (std::size_t r = 0; r < columns_; ++r) to[r] = adds ? to[r] + in[r] : in[r];
-    in = in.subspan(columns_);
+    listed_.push_back(static_cast<std::uint32_t>(first_place + (row - block.begin)));
   });
-  if (!adds) write_rows(what, held.begin, block_);
+  return listed_;
 }
 
-// Of rows that all lie here.
-void RowMoves::read_block(const MovedRows& what, const IndexRange& held) {
-  block_.resize(static_cast<std::size_t>(held.end - held.begin) * columns_);
-  read_rows(what, held.begin, block_);
-  is_read_ = true;
+void RowMoves::read_moved(Move move, int mode, std::size_t other, const IndexRange& block, std::span<double> numbers) {
+  const auto n = static_cast<std::size_t>(mode);
+  const bool reads_factor = move == Move::to_touchers;
+  const IndexRange held = places(n, block);
+  if (numbers.size() == static_cast<std::size_t>(held.end - held.begin) * columns_) {
+    return reads_factor ? rows_->store_factor(mode, held.begin, numbers)
+                        : rows_->read_output(mode, held.begin, numbers);
+  }
+  const std::span<const std::uint32_t> listed = list_moved(move, n, other, block);
+  return reads_factor ? rows_->store_rows(mode, listed, numbers) : rows_->read_output_rows(mode, listed, numbers);
+}
+
+void RowMoves::write_moved(Move move, int mode, std::size_t other, const IndexRange& block,
+                           std::span<const double> numbers) {
+  const auto n = static_cast<std::size_t>(mode);
+  if (move != Move::to_touchers) return rows_->add_output_rows(mode, list_moved(move, n, other, block), numbers);
+  const IndexRange held = places(n, block);
+  if (numbers.size() == static_cast<std::size_t>(held.end - held.begin) * columns_) {
+    return rows_->load_factor(mode, held.begin, numbers);
+  }
+  rows_->load_rows(mode, list_moved(move, n, other, block), numbers);
 }
 
 std::vector<RowMoves::Part> RowMoves::parts_of(const MovedRows& what, const CallersRows& callers) const {
@@ -271,7 +261,7 @@ void RowMoves::carry(Move move, const MovedRows& what, const CallersRows& caller
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   std::vector<const Part*> incoming;
-  out_.clear();
+  used_ = 0;
   for (std::size_t worker = 0; worker < parts.size(); ++worker) {
     const Part& part = parts[worker];
     if (part.count == 0 || (rank_ != 0 && rank_ != worker)) continue;

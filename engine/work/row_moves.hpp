@@ -12,6 +12,7 @@
 
 #include "engine/work/row_owners.hpp"
 #include "engine/work/touched_rows.hpp"
+#include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -47,7 +48,8 @@ struct CallersRows {
 };
 
 // A worker holds the rows that it owns and those that it touches, or all. So of another worker's rows it holds those
-// that it touches, which lie side by side.
+// that it touches, which lie side by side. Between workers, a row is copied once into a message and once out of it; in
+// a process, messages stay where they lie (ServingThreads).
 class RowMoves {
  public:
   // Tells the owners which of their rows this worker touches: all workers make one at the same time. `peers` must
@@ -84,11 +86,11 @@ class RowMoves {
   std::uint64_t count_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block) const;
   template <class Action>
   void unless_failed(const Action& action);
-  void make_round(Move move, const MovedRows& what, std::uint64_t round);
-  std::span<const double> pack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block);
-  void unpack(Move move, const MovedRows& what, std::size_t other, const IndexRange& block, std::span<const double> in);
-  void read_block(const MovedRows& what, const IndexRange& block);
-  // So many numbers more of out_, whose memory is there.
+  void make_round(Move move, int mode, std::uint64_t round);
+  std::span<const std::uint32_t> list_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block);
+  void read_moved(Move move, int mode, std::size_t other, const IndexRange& block, std::span<double> numbers);
+  void write_moved(Move move, int mode, std::size_t other, const IndexRange& block, std::span<const double> numbers);
+  // So many rows more of out_.
   std::span<double> more_out(std::uint64_t rows);
   // Of the rows of a caller at rank 0, those that a worker owns.
   struct Part {
@@ -114,12 +116,11 @@ class RowMoves {
   std::uint64_t block_rows_;
   std::vector<TouchedRows> touched_;  // by each worker, of the rows that this one owns; this one's own and touched ones
   std::vector<std::shared_ptr<const RowIndex>> held_;  // per mode; none, or null: all rows
-  std::vector<double> out_;                            // messages, one after the other
-  std::vector<double> block_;                          // rows of a block
-  bool is_read_ = false;                               // they are there
-  Rows* rows_ = nullptr;                               // of this move, as are the next two
+  AlignedBuffer<double> out_;                          // messages, one after the other
+  std::size_t used_ = 0;                               // numbers of it
+  std::vector<std::uint32_t> listed_;                  // places of rows of a block
+  Rows* rows_ = nullptr;                               // of this move, as is the next one
   std::exception_ptr failure_;
-  std::span<const double> whole_;  // a message with all rows of this worker's block
 };
 
 }  // namespace blco

@@ -43,6 +43,8 @@ class ServedJob {
     return {job_.plan().keep_previous ? 0.0 : 1.0};
   }
 
+  std::vector<double> bytes_read() const { return {static_cast<double>(streamer_->bytes_read())}; }
+
   void move(ReceivedMessage& message) {
     const auto move = message.take<Move>();
     const auto what = message.take<MovedRows>();
@@ -54,7 +56,7 @@ class ServedJob {
   std::vector<double> pass(ReceivedMessage& message) {
     const auto order = message.take<PassOrder>();
     run_pass(*streamer_, order, message.take_rest<std::uint64_t>(), job_.first_chunk());
-    return {job_.backend().sum_of_terms(), static_cast<double>(streamer_->bytes_read())};
+    return {job_.backend().sum_of_terms()};
   }
 
   std::vector<double> step(ReceivedMessage& message) {
@@ -69,6 +71,19 @@ class ServedJob {
   std::unique_ptr<RowMoves> moves_;  // from then on, as the next one
   std::unique_ptr<Streamer> streamer_;
 };
+
+bool is_answered(const ReceivedMessage& message) {
+  switch (message.kind()) {
+    case MessageKind::move:
+      return is_of_caller(message.first<Move>());
+    case MessageKind::pass:
+      return message.first<PassOrder>().is_answered;
+    case MessageKind::step:
+      return is_answered(message.first<StepOrder>().kind);
+    default:
+      return true;
+  }
+}
 
 Combining combining_of(const ReceivedMessage& message) {
   return message.kind() == MessageKind::step ? blco::combining_of(message.first<StepOrder>().kind) : Combining::sums;
@@ -102,7 +117,7 @@ class Server {
     std::vector<double> numbers;
     try_to([&] { tree_.send_down(message.bytes()); });
     try_to([&] { numbers = carry_out(message); });
-    if (message.kind() == MessageKind::move && !is_of_caller(message.first<Move>())) return true;
+    if (!is_answered(message)) return true;
     try_to([&] {
       if (const std::optional<PeerError> below = tree_.gather(numbers, combining_of(message))) throw *below;
     });
@@ -152,6 +167,8 @@ class Server {
         return job().pass(message);
       case MessageKind::step:
         return job().step(message);
+      case MessageKind::read:
+        return job().bytes_read();
       case MessageKind::end:
         job_.reset();
         return {};

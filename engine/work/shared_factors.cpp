@@ -204,8 +204,10 @@ std::vector<double> SharedFactors::take(StepOrder step, std::span<const double> 
   numbers.insert(numbers.end(), second.begin(), second.end());
   Message message(MessageKind::step);
   message.put(step).put(std::span(numbers));
-  return tree_->order(message, combining_of(step.kind),
-                      [&] { return own_part ? own_part() : take_step(*own_, step, numbers); });
+  const auto take_here = [&] { return own_part ? own_part() : take_step(*own_, step, numbers); };
+  if (is_answered(step.kind)) return tree_->order(message, combining_of(step.kind), take_here);
+  tree_->post(message, take_here);
+  return {};
 }
 
 std::vector<double> SharedFactors::change(const StepOrder& step, std::span<const double> first,

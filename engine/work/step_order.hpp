@@ -46,6 +46,22 @@ struct StepOrder {
   std::uint64_t first_numbers = 0;
 };
 
+// Whether it has numbers to return. Nobody waits for another one: what fails in it is the answer to a later order.
+inline bool is_answered(StepKind kind) {
+  switch (kind) {
+    case StepKind::solve_rows:
+    case StepKind::scale_rows:
+    case StepKind::gram:
+    case StepKind::column_sums:
+    case StepKind::extrapolate:
+    case StepKind::apr_measure:
+    case StepKind::cg_end:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // How the answers of workers become one.
 enum class Combining : std::uint8_t { sums, largest };
 

@@ -42,15 +42,17 @@ void WorkerGroup::pass(const PassOrder& order, std::span<const std::uint64_t> ch
   shared_->bring_to_chunks(~(request.is_mttkrp() ? request.outputs : ModeSet{0}));
   PassOrder theirs = order;
   theirs.request.continues = std::exchange(have_part_, true) && request.continues;
+  // Nobody begins to take chunks of the next pass from a queue before all have ended this one.
+  theirs.is_answered = !request.is_mttkrp() || queue_ != nullptr;
   Message message(MessageKind::pass);
   message.put(theirs).put(chunks);
   shared_->begin_outputs(request.outputs, request.continues, /*of_all=*/true);
-  const std::vector<double> answer = job_->tree().order(message, Combining::sums, [&] {
+  const auto pass_here = [&] {
     run_pass(*streamer_, order, chunks, 0);
-    return std::vector<double>{0, 0};
-  });
-  terms_of_peers_ = answer[0];
-  bytes_of_peers_ = static_cast<std::uint64_t>(answer[1]);
+    return std::vector<double>{0};
+  };
+  if (!theirs.is_answered) return job_->tree().post(message, pass_here);
+  terms_of_peers_ = job_->tree().order(message, Combining::sums, pass_here)[0];
 }
 
 void run_pass(Streamer& streamer, const PassOrder& order, std::span<const std::uint64_t> chunks, std::uint64_t first) {
@@ -65,7 +67,12 @@ void run_pass(Streamer& streamer, const PassOrder& order, std::span<const std::u
   streamer.pass(order.request, own);
 }
 
-std::uint64_t WorkerGroup::bytes_read() const { return streamer_->bytes_read() + bytes_of_peers_; }
+std::uint64_t WorkerGroup::bytes_read() const {
+  if (!job_) return streamer_->bytes_read();
+  Message message(MessageKind::read);
+  const auto read_here = [&] { return std::vector<double>{static_cast<double>(streamer_->bytes_read())}; };
+  return static_cast<std::uint64_t>(job_->tree().order(message, Combining::sums, read_here)[0]);
+}
 
 StreamPlan WorkerGroup::plan_for(const ChunkSource& other) {
   const TensorSizes sizes = measure_tensor(other);

@@ -87,7 +87,6 @@ class WorkerGroup {
   std::unique_ptr<SharedFactors> shared_;
   bool have_part_ = false;  // the peers, in the last pass or in those that it continued
   double terms_of_peers_ = 0;
-  std::uint64_t bytes_of_peers_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t passes_ = 0;
 };

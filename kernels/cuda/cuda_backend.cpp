@@ -207,6 +207,13 @@ class CudaBackend final : public Backend {
     transfer_.download_numbers(factors_[mode].template as<const Factor>() + offset, rows, main_);
   }
 
+  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
+    put_rows(mode, config_.columns_of(mode), rows, values, changed_factor(mode), /*adds=*/false);
+  }
+  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
+    get_rows(mode, config_.columns_of(mode), rows, values, factors_[mode].template as<const Factor>());
+  }
+
   std::uint64_t version(int mode) const override { return factors_.version(mode); }
 
   std::vector<double> take_factor(int mode) override {
@@ -322,6 +329,14 @@ class CudaBackend final : public Backend {
     const std::uint64_t offset = offset_of_output(mode, first_row, rows.size());
     transfer_.upload_numbers(rows, outputs_.data(mode) + offset, main_);
   }
+  void read_output_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
+    check_filled(mode);
+    get_rows(mode, config_.rank, rows, values, outputs_.data(mode));
+  }
+  void add_output_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
+    check_filled(mode);
+    put_rows(mode, config_.rank, rows, values, outputs_.data(mode), /*adds=*/true);
+  }
 
   void own(std::vector<OwnedRows> rows) override {
     check_owned_rows(config_.rows(), rows);
@@ -429,6 +444,21 @@ class CudaBackend final : public Backend {
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t rows_of(int mode) const { return config_.rows_of(mode); }
+  // Of a matrix with so many columns.
+  template <class Number>
+  void put_rows(int mode, int columns, std::span<const std::uint32_t> rows, std::span<const double> values, Number* to,
+                bool adds) {
+    check_row_list(rows_of(mode), columns, rows, values.size());
+    transfer_.move_rows(rows, values, columns, main_,
+                        [&](const ScatteredRows& part) { cuda::put_rows(part, to, adds, main_); });
+  }
+  template <class Number>
+  void get_rows(int mode, int columns, std::span<const std::uint32_t> rows, std::span<double> values,
+                const Number* from) const {
+    check_row_list(rows_of(mode), columns, rows, values.size());
+    transfer_.move_rows(rows, values, columns, main_,
+                        [&](const ScatteredRows& part) { cuda::get_rows(part, from, main_); });
+  }
   // Of the factor.
   std::uint64_t numbers(int mode) const { return rows_of(mode) * static_cast<std::uint64_t>(config_.columns_of(mode)); }
 

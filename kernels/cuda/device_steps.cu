@@ -136,6 +136,28 @@ struct Copy {
   To* to;
 };
 
+// Of scattered rows, number by number.
+template <class Number>
+struct PutRows {
+  __device__ void operator()(std::uint64_t i) const {
+    Number& to = matrix[rows.listed[i / rows.columns] * rows.columns + i % rows.columns];
+    to = static_cast<Number>(adds ? static_cast<double>(to) + rows.numbers[i] : rows.numbers[i]);
+  }
+  ScatteredRows rows;
+  Number* matrix;
+  bool adds;
+};
+
+template <class Number>
+struct GetRows {
+  __device__ void operator()(std::uint64_t i) const {
+    const Number* const row = matrix + rows.listed[i / rows.columns] * rows.columns;
+    rows.numbers[i] = static_cast<double>(row[i % rows.columns]);
+  }
+  ScatteredRows rows;
+  const Number* matrix;
+};
+
 // Conjugate gradients, of a row each, with `columns` columns.
 template <class Sum, class Factor>
 struct BeginCg {
@@ -305,6 +327,21 @@ void DeviceSteps<Sum, Factor>::adam_step(const VectorRows<Sum, Factor>& rows, co
   const TakeAdamStep<Sum, Factor> take{rows, sizes_.columns, step, upload(step.rates, sizes_.weights)};
   check(cub::DeviceFor::Bulk(rows.rows, take, stream_.get()), "take a step of adam");
 }
+
+template <class Number>
+void put_rows(const ScatteredRows& rows, Number* matrix, bool adds, const Stream& stream) {
+  check(cub::DeviceFor::Bulk(rows.count * rows.columns, PutRows<Number>{rows, matrix, adds}, stream.get()), "put rows");
+}
+
+template <class Number>
+void get_rows(const ScatteredRows& rows, const Number* matrix, const Stream& stream) {
+  check(cub::DeviceFor::Bulk(rows.count * rows.columns, GetRows<Number>{rows, matrix}, stream.get()), "get rows");
+}
+
+template void put_rows(const ScatteredRows&, double*, bool, const Stream&);
+template void put_rows(const ScatteredRows&, float*, bool, const Stream&);
+template void get_rows(const ScatteredRows&, const double*, const Stream&);
+template void get_rows(const ScatteredRows&, const float*, const Stream&);
 
 template <class From, class To>
 void copy_numbers(const From* from, To* to, std::uint64_t numbers, const Stream& stream) {

@@ -105,6 +105,12 @@ class DeviceSteps {
   StagedTransfer& transfer_;
 };
 
+// Scattered rows of a matrix: into them or, with `adds`, to them; and from them.
+template <class Number>
+void put_rows(const ScatteredRows& rows, Number* matrix, bool adds, const Stream& stream);
+template <class Number>
+void get_rows(const ScatteredRows& rows, const Number* matrix, const Stream& stream);
+
 // Between factors and vectors.
 template <class From, class To>
 void copy_numbers(const From* from, To* to, std::uint64_t numbers, const Stream& stream);

@@ -3,12 +3,22 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include "kernels/cuda/device_memory.hpp"
 
 namespace blco::cuda {
+
+// Rows of a matrix on the device, in pinned memory, which kernels reach by the same address.
+struct ScatteredRows {
+  const std::uint32_t* listed;
+  double* numbers;
+  std::uint64_t count;
+  std::uint64_t columns;
+};
 
 class StagedTransfer {
  public:
@@ -25,6 +35,28 @@ class StagedTransfer {
       const std::size_t bytes = std::min(block_bytes, to.size() - at);
       fetch(static_cast<const std::byte*>(from) + at, bytes, stream);
       std::memcpy(to.data() + at, pinned_.as<std::byte>(), bytes);
+    }
+  }
+
+  // Rows of `columns` numbers that lie scattered in a matrix on the device: calls move(ScatteredRows) for as many as
+  // the pinned buffer has room for at once.
+  template <class Number, class Move>
+  void move_rows(std::span<const std::uint32_t> rows, std::span<Number> values, int columns, Stream& stream,
+                 const Move& move) {
+    constexpr bool sends = std::is_const_v<Number>;
+    const auto width = static_cast<std::size_t>(columns);
+    const std::size_t block = block_bytes / (width * sizeof(double) + sizeof(std::uint32_t));
+    double* const numbers = pinned_.as<double>();
+    for (std::size_t at = 0; at < rows.size(); at += block) {
+      const std::size_t count = std::min(block, rows.size() - at);
+      const std::span<Number> part = values.subspan(at * width, count * width);
+      std::uint32_t* const listed = reinterpret_cast<std::uint32_t*>(numbers + part.size());
+      std::ranges::copy(rows.subspan(at, count), listed);
+      if constexpr (sends) std::ranges::copy(part, numbers);
+      move(ScatteredRows{listed, numbers, count, width});
+      done_.record(stream.get());
+      done_.wait("moving rows");
+      if constexpr (!sends) std::copy_n(numbers, part.size(), part.data());
     }
   }
 

@@ -136,8 +136,7 @@ class HostBackend : public Backend {
     copy_in(mode, rows, factors_[mode].rows(), first_row);
     const OwnedRows& owned = owned_[index(mode)];
     const std::uint64_t end = first_row + rows.size() / static_cast<std::size_t>(columns_[index(mode)]);
-    if (first_row < owned.end && end > owned.begin) return set_changed(mode);
-    factors_.mark_changed(mode);  // what is not owned has no part in Grams, and no bits
+    set_loaded(mode, first_row < owned.end && end > owned.begin);
   }
 
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
@@ -147,22 +146,16 @@ class HostBackend : public Backend {
   std::uint64_t version(int mode) const override { return factors_.version(mode); }
 
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
-    const RowsView<Factor> to = factors_[mode].rows();
-    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
-    check_row_list(to.rows, columns_[index(mode)], rows, values.size());
-    for_each(rows.size(), [&](std::size_t i) {
-      for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
+    put_rows(mode, rows, values, factors_[mode].rows(), [](Factor& number, double value) {
+      number = static_cast<Factor>(value);
     });
-    set_changed(mode);
+    const OwnedRows& owned = owned_[index(mode)];
+    const auto is_owned = [&](std::uint32_t row) { return row >= owned.begin && row < owned.end; };
+    set_loaded(mode, std::ranges::any_of(rows, is_owned));
   }
 
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
-    const auto& from = factors_[mode].matrix();
-    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
-    check_row_list(from.rows(), columns_[index(mode)], rows, values.size());
-    for_each(rows.size(), [&](std::size_t i) {
-      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
-    });
+    get_rows(mode, rows, values, view(factors_[mode].matrix()));
   }
 
   std::vector<double> take_factor(int mode) override {
@@ -227,6 +220,14 @@ class HostBackend : public Backend {
   }
   void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     copy_in(mode, rows, pass_.output(mode).rows(), first_row);
+  }
+  void read_output_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
+    get_rows(mode, rows, values, RowsView<const Sum>(pass_.output(mode).rows()));
+  }
+  void add_output_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
+    put_rows(mode, rows, values, pass_.output(mode).rows(), [](Sum& number, double value) {
+      number = static_cast<Sum>(static_cast<double>(number) + value);
+    });
   }
 
   void own(std::vector<OwnedRows> rows) override {
@@ -345,6 +346,11 @@ class HostBackend : public Backend {
   std::uint64_t columns() const { return static_cast<std::uint64_t>(rank_); }
 
   // Rows of the factor were written beside its bits and its Gram.
+  // What is not owned has no part in Grams, and no bits.
+  void set_loaded(int mode, bool has_owned) {
+    if (has_owned) return set_changed(mode);
+    factors_.mark_changed(mode);
+  }
   void set_changed(int mode) {
     factors_[mode].mark_all_live();
     factors_.mark_changed(mode);
@@ -412,6 +418,26 @@ class HostBackend : public Backend {
     const auto rank = static_cast<std::uint64_t>(columns_[index(mode)]);
     for_each(check_row_block(to.rows, columns_[index(mode)], first_row, from.size()), [&](std::uint64_t i) {
       for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Number>(from[i * rank + r]);
+    });
+  }
+
+  // Calls put(number of `to`, value) for each number of rows that are listed.
+  template <class Number, class Put>
+  void put_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values, RowsView<Number> to,
+                const Put& put) const {
+    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
+    check_row_list(to.rows, columns_[index(mode)], rows, values.size());
+    for_each(rows.size(), [&](std::size_t i) {
+      for (std::size_t r = 0; r < rank; ++r) put(to.row(rows[i])[r], values[i * rank + r]);
+    });
+  }
+  template <class Number>
+  void get_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values,
+                RowsView<const Number> from) const {
+    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
+    check_row_list(from.rows, columns_[index(mode)], rows, values.size());
+    for_each(rows.size(), [&](std::size_t i) {
+      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
     });
   }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "blco/error.hpp"
 #include "kernels/backend.hpp"
 #include "tests/kernels/constrained_rows.hpp"
 
@@ -232,6 +233,52 @@ inline void expect_updates_of_owners(SharedMode& mode, int rank, double scaled, 
       return update.norms;
     });
   }
+}
+
+// Rows in no order, those at the ends among them, of small whole numbers, which every precision has.
+inline void expect_scattered_rows(Backend& backend, int rank) {
+  const auto columns = static_cast<std::size_t>(rank);
+  std::vector<double> all(owned_length * columns);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>(i % 509) - 200;
+  backend.begin_pass(0);
+  backend.finish_pass();
+  backend.load_output(0, 0, all);
+  backend.load_factor(0, 0, all);
+  const std::vector<std::uint32_t> listed{17, 209, 0, 64, 63, 100};
+  std::vector<double> wanted;
+  for (const std::uint32_t row : listed) {
+    const auto numbers = std::span(all).subspan(row * columns, columns);
+    wanted.insert(wanted.end(), numbers.begin(), numbers.end());
+  }
+  std::vector<double> found(wanted.size());
+  backend.read_output_rows(0, listed, found);
+  EXPECT_EQ(found, wanted);
+  found.assign(found.size(), 0.0);
+  backend.store_rows(0, listed, found);
+  EXPECT_EQ(found, wanted);
+
+  const std::vector<double> gram(backend.gram(0).begin(), backend.gram(0).end());
+  std::vector<double> added(wanted.size());
+  for (std::size_t i = 0; i < added.size(); ++i) added[i] = 1000.0 + static_cast<double>(i);
+  backend.add_output_rows(0, listed, added);
+  backend.load_rows(0, listed, added);
+  std::vector<double> output = all;
+  std::vector<double> factor = all;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::size_t at = listed[i / columns] * columns + i % columns;
+    output[at] += added[i];
+    factor[at] = added[i];
+  }
+  found.resize(all.size());
+  backend.read_output(0, 0, found);
+  EXPECT_EQ(found, output);
+  backend.store_factor(0, 0, found);
+  EXPECT_EQ(found, factor);
+  EXPECT_GT(backend.gram(0)[0], gram[0]);
+
+  const std::vector<std::uint32_t> beyond{static_cast<std::uint32_t>(owned_length)};
+  EXPECT_THROW(backend.read_output_rows(0, beyond, std::span(found).first(columns)), Error);
+  EXPECT_THROW(backend.add_output_rows(0, beyond, std::span(added).first(columns)), Error);
 }
 
 inline void expect_steps_of_owners(SharedMode& mode, int rank, double exact) {

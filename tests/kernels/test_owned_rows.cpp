@@ -54,6 +54,10 @@ TEST_P(OwnedRowsOf, AreTakenBack) {
   }
 }
 
+TEST_P(OwnedRowsOf, GoInAndOutOneByOne) {
+  for (const int rank : {1, 3, 17}) expect_scattered_rows(*make(owned_config(rank, GetParam().precision)), rank);
+}
+
 TEST_P(OwnedRowsOf, LieWithinTheirModes) {
   const std::vector<std::vector<OwnedRows>> wrong{{{0, 210}}, {{0, 211}, {0, 40}}, {{128, 64}, {0, 40}}};
   const std::unique_ptr<Backend> backend = make(owned_config(2, GetParam().precision));

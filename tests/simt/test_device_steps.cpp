@@ -243,6 +243,15 @@ TEST(DeviceSteps, ChangeOwnedRowsAlone) {
   }
 }
 
+TEST(DeviceSteps, MoveScatteredRows) {
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    for (const int rank : {1, 5}) {
+      simt::reset();
+      expect_scattered_rows(*make_cuda_backend(owned_config(rank, precision), emulated_limits({})), rank);
+    }
+  }
+}
+
 TEST(DeviceSteps, ReadAnOutputThatThePassHasFilled) {
   simt::reset();
   EmulatedBackend device(std::vector<std::uint64_t>{40, 3}, {.rank = 2});
