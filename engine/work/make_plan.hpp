@@ -42,7 +42,6 @@ struct JobNeeds {
   std::vector<Saving> savings = {};
   std::string lower_rank = "a lower rank";  // empty: rank and precision are given
   double share_of_rank_1 = 1;               // what a job of rank 1 takes of the terms by rank
-  bool of_thread = false;                   // of a worker in the process of rank 0, whose job counts a tensor in memory
   bool draws = false;                       // takes chunks of other workers of the process, and so needs all rows
   bool any_rows = false;                    // rank 0 passes over other cells than the tensor's, and so holds all rows
   bool passes_by_mode = false;              // each fills the output of one mode, or none

@@ -23,7 +23,7 @@ namespace blco {
 // those of is_answered(). The answer to others is done, or failed if the process or one below it could not do this order
 // or one since the last answer.
 enum class MessageKind : std::uint32_t {
-  begin,    // JobOrder; answered with how often each unit of rows is touched (TouchedRows::counts)
+  begin,    // begin_order(); answered with how often each unit of rows is touched (TouchedRows::counts)
   owners,   // the first rows of RowOwners; answered with how many workers have no room for previous factors
   move,     // Move, MovedRows and CallersRows::listed: all processes move rows among each other
   pass,     // PassOrder and chunk numbers; answered with the sum of the terms
@@ -33,29 +33,6 @@ enum class MessageKind : std::uint32_t {
   dismiss,  // of serve(), which nobody answers
   done,     // numbers
   failed,   // ErrorKind and its message
-};
-
-// What a peer must know of a job; its tensor must be rank 0's.
-struct JobOrder {
-  std::array<char, 16> version{};
-  std::uint64_t nnz = 0;
-  double sum_of_squares = 0;
-  std::uint32_t chunks_crc = 0;  // crc_of_chunks()
-  int columns = 0;               // of the factors
-  Precision precision = Precision::f64;
-  bool all_outputs = false;
-  bool loss_passes = false;
-  bool deterministic = false;
-  bool single_pass = false;     // keeping chunks does not pay
-  bool of_thread = false;       // JobNeeds::of_thread
-  bool draws = false;           // JobNeeds::draws
-  bool wants_previous = false;  // JobNeeds::want_previous
-  ModeSet dual_modes = 0;
-  int value_exponent = 0;  // JobNeeds::value_exponent
-  // BackendConfig::vectors: how many, the rows of each, and which have all modes.
-  std::size_t vector_count = 0;
-  std::array<std::uint64_t, 8> vector_rows{};
-  std::uint32_t vectors_of_all_modes = 0;
 };
 
 struct PassOrder {

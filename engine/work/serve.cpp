@@ -1,7 +1,6 @@
 // What processes above rank 0 do: they carry out the orders of rank 0, and send them on to the processes below.
 #include <algorithm>
 #include <blco/peers.hpp>
-#include <blco/version.hpp>
 #include <memory>
 #include <new>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
 #include "engine/work/job.hpp"
+#include "engine/work/job_order.hpp"
 #include "engine/work/order_tree.hpp"
 #include "engine/work/row_moves.hpp"
 #include "engine/work/touched_rows.hpp"
@@ -25,11 +25,11 @@ namespace {
 class ServedJob {
  public:
   // `known` has the rows of the process's chunks, once a job has read them.
-  ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
+  ServedJob(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, std::optional<TouchedRows>& known)
       : shape_(tensor.shape()),
-        job_(tensor, compute, needs_of(tensor, order)),
-        touched_(known && !order.draws ? *known : job_.touched_rows()) {
-    if (!known && !order.draws && !order.single_pass) known = touched_;
+        job_(tensor, compute, needs),
+        touched_(known && !needs.draws ? *known : job_.touched_rows()) {
+    if (!known && !needs.draws && needs.best_tier != Tier::streamed) known = touched_;
   }
 
   // The answer to `begin`.
@@ -89,17 +89,6 @@ Combining combining_of(const ReceivedMessage& message) {
   return message.kind() == MessageKind::step ? blco::combining_of(message.first<StepOrder>().kind) : Combining::sums;
 }
 
-void check_same(const Tensor& tensor, const JobOrder& order) {
-  if (const std::string theirs = order.version.data(); theirs != version_string) {
-    refuse("process 0 is of blco " + theirs + ", but this process is of " + version_string);
-  }
-  const TensorSummary& here = tensor.summary();
-  if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares ||
-      crc_of_chunks(TensorChunks::of(tensor)) != order.chunks_crc) {
-    refuse("the tensor here is another one than that of process 0: give a file that all processes see");
-  }
-}
-
 class Server {
  public:
   Server(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers)
@@ -157,7 +146,7 @@ class Server {
   std::vector<double> carry_out(ReceivedMessage& message) {
     switch (message.kind()) {
       case MessageKind::begin:
-        return begin(message.take<JobOrder>());
+        return begin(message);
       case MessageKind::owners:
         return job().take_rows(message, peers_);
       case MessageKind::move:
@@ -177,13 +166,12 @@ class Server {
     }
   }
 
-  std::vector<double> begin(const JobOrder& order) {
+  std::vector<double> begin(ReceivedMessage& order) {
     job_.reset();
     if (tensor_ == nullptr) tensor_ = &open_();
-    check_same(*tensor_, order);
-    compute_.precision = order.precision;
-    compute_.deterministic = order.deterministic;
-    job_.emplace(*tensor_, compute_, order, rows_);
+    const JobNeeds needs = needs_of(order, *tensor_);
+    compute_.deterministic = needs.deterministic;
+    job_.emplace(*tensor_, compute_, needs, rows_);
     return job_->touches();
   }
 

@@ -22,16 +22,15 @@ std::vector<PassLoad> loads_of(const Job& job) {
   const ChunkSource& chunks = job.pass_chunks();
   const TensorSizes sizes = measure_tensor(chunks);
   const std::vector<std::uint64_t>& shape = chunks.info().shape;
-  const JobOrder order = job.order();
   const CpdPlan plan = job.describe();
   std::vector<PassLoad> loads;
   for (std::size_t mode = 0; mode < shape.size(); ++mode) {
     PassLoad load;
     load.mode = static_cast<int>(mode);
     load.order = static_cast<int>(shape.size());
-    load.rank = order.columns;
-    load.factor_number_bytes = factor_number_bytes(order.precision);
-    load.output_number_bytes = output_number_bytes(order.precision);
+    load.rank = job.rank();
+    load.factor_number_bytes = factor_number_bytes(job.precision());
+    load.output_number_bytes = output_number_bytes(job.precision());
     load.chunk_reads = plan.column_slabs;
     load.link_bytes = plan.link_bytes_per_pass;
     load.disk_bytes = plan.disk_bytes_per_pass;

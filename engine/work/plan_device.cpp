@@ -7,7 +7,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/work/device_list.hpp"
-#include "engine/work/job.hpp"
+#include "engine/work/job_plan.hpp"
 
 namespace blco {
 namespace {
@@ -26,7 +26,7 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
 
 }  // namespace
 
-void Job::choose_device(const Compute& compute) {
+void JobPlan::choose_device(const Compute& compute) {
   std::string left_out;
   const std::vector<NamedDevice> named = devices_of(compute, &left_out);
   if (declared_ != nullptr && !named.empty()) {
@@ -72,7 +72,6 @@ void Job::choose_device(const Compute& compute) {
     return;
   }
   gpu_ = gpu_kind(*found.limits);
-  on_compile_ = compute.on_compile;
   needs_.kind = gpu_.get();
   needs_.device_budget_bytes = compute.memory.device_bytes != 0
                                    ? compute.memory.device_bytes
@@ -81,7 +80,7 @@ void Job::choose_device(const Compute& compute) {
 
 // Of the GPUs that this process sees, takes that of its number among the processes that see them. Returns how many of
 // these share it.
-int Job::take_gpu_in_turn() {
+int JobPlan::take_gpu_in_turn() {
   const int gpus = gpu_count();
   if (gpus < 2) return peers_->gpu_sharers();
   const int number = peers_->gpu_rank() % gpus;
@@ -92,7 +91,7 @@ int Job::take_gpu_in_turn() {
 
 // As few as the device's memory allows, for each costs a pass over the tensor; and with no more of them, of a width
 // that has a kernel of its own.
-void Job::choose_slabs() {
+void JobPlan::choose_slabs() {
   const BackendConfig& backend = needs_.backend;
   const auto fits = [&] { return least_device_memory(sizes_, needs_).bytes() <= needs_.device_budget_bytes; };
   if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs) return;
