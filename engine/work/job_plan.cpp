@@ -223,7 +223,9 @@ void JobPlan::choose_orders() {
   ordered_.reset();
 }
 
-const ChunkSource& JobPlan::pass_chunks() const { return ordered_ ? static_cast<const ChunkSource&>(*ordered_) : chunks(); }
+const ChunkSource& JobPlan::pass_chunks() const {
+  return ordered_ ? static_cast<const ChunkSource&>(*ordered_) : chunks();
+}
 
 bool JobPlan::has_chunks_to_share() const {
   const auto to_share = [](Tier tier) { return tier == Tier::streamed || tier == Tier::packed; };

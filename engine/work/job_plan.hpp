@@ -58,10 +58,10 @@ class JobPlan {
   bool has_chunks_to_share() const;
 
   const Tensor* tensor_;
-  Peers* peers_;                         // null: none
-  ChunkQueue* queue_ = nullptr;          // of workers that share chunks
-  std::optional<ChunkShare> share_;      // of several workers
-  std::optional<PassChunks> ordered_;    // where passes read the orders of their modes
+  Peers* peers_;                       // null: none
+  ChunkQueue* queue_ = nullptr;        // of workers that share chunks
+  std::optional<ChunkShare> share_;    // of several workers
+  std::optional<PassChunks> ordered_;  // where passes read the orders of their modes
   std::optional<CurrentGpu> current_;
   std::unique_ptr<DeviceKind> gpu_;    // null: the CPU computes
   std::unique_ptr<DeviceKind> slabs_;  // of columns on the GPU; null: it has all at once

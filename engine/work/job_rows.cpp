@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/tensor/tensor_chunks.hpp"
+#include "engine/work/in_step.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/job_order.hpp"
 #include "io/container/chunk_source.hpp"
@@ -20,8 +21,10 @@ TouchedRows Job::touched_rows() {
 
 std::unique_ptr<RowMoves> Job::take_rows(RowOwners owners, TouchedRows touched) {
   // First, because the others wait for it.
-  auto moves = std::make_unique<RowMoves>(*peers_, std::move(owners), std::move(touched), tensor_->shape(),
-                                          needs_.backend.rank, holds_all_);
+  auto moves = in_step(*peers_, [&] {
+    return std::make_unique<RowMoves>(*peers_, std::move(owners), std::move(touched), tensor_->shape(),
+                                      needs_.backend.rank, holds_all_);
+  });
   if (!holds_all_) plan_held(moves->held());
   backend().own(moves->owned());
   return moves;

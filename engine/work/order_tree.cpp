@@ -4,6 +4,8 @@
 #include <exception>
 #include <string>
 
+#include "engine/work/in_step.hpp"
+
 namespace blco {
 
 void OrderTree::send_down(std::span<const std::byte> order) const {
@@ -46,7 +48,9 @@ std::vector<double> OrderTree::order(Message& message, Combining combining,
   std::vector<double> numbers;
   std::exception_ptr own_failure;
   try {
-    numbers = own_part();
+    numbers = here(own_part);
+  } catch (const OutOfStep&) {
+    throw;
   } catch (...) {
     own_failure = std::current_exception();
   }
@@ -58,10 +62,21 @@ std::vector<double> OrderTree::order(Message& message, Combining combining,
 
 void OrderTree::post(Message& message, const std::function<std::vector<double>()>& own_part) const {
   send_down(message.bytes());
-  own_part();
+  here(own_part);
+}
+
+std::vector<double> OrderTree::here(const std::function<std::vector<double>()>& own_part) const {
+  try {
+    return own_part();
+  } catch (const OutOfStep& failure) {
+    is_in_step_ = false;
+    peers_->leave(failure);
+    throw;
+  }
 }
 
 JobAtPeers::~JobAtPeers() {
+  if (!tree_.is_in_step()) return;
   try {
     Message message(MessageKind::end);
     tree_.order(message, Combining::sums, [] { return std::vector<double>(); });

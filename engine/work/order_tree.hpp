@@ -35,9 +35,14 @@ class OrderTree {
   // Waits for the answers of all below, and combines their numbers with `numbers`, in the order of ranks. Returns the
   // first failure among them.
   std::optional<PeerError> gather(std::vector<double>& numbers, Combining combining) const;
+  // Not after OutOfStep.
+  bool is_in_step() const { return is_in_step_; }
 
  private:
+  std::vector<double> here(const std::function<std::vector<double>()>& own_part) const;
+
   Peers* peers_;
+  mutable bool is_in_step_ = true;
   std::vector<int> children_;
 };
 

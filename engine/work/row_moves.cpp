@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "engine/work/in_step.hpp"
+
 namespace blco {
 namespace {
 
@@ -114,16 +116,15 @@ std::uint64_t RowMoves::count_moved(Move move, std::size_t mode, std::size_t oth
 void RowMoves::make(Move move, const MovedRows& what, Rows& rows, const CallersRows& callers) {
   rows_ = &rows;
   failure_ = nullptr;
-  if (is_of_caller(move)) {
-    carry(move, what, callers);
-  } else {
+  in_step(*peers_, [&] {
+    if (is_of_caller(move)) return carry(move, what, callers);
     const auto mode = static_cast<std::size_t>(what.mode);
     std::uint64_t longest = 0;
     for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
       longest = std::max(longest, owners_.rows(mode, worker).end - owners_.rows(mode, worker).begin);
     }
     for (std::uint64_t round = 0; round * block_rows_ < longest; ++round) make_round(move, what.mode, round);
-  }
+  });
   if (failure_) std::rethrow_exception(failure_);
 }
 

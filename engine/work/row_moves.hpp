@@ -72,7 +72,7 @@ class RowMoves {
     return std::min(block_rows_ * owners_.workers(), std::max<std::uint64_t>(1, numbers_of_message / columns_));
   }
   // All workers make the same moves, one after the other, each of its own `rows`. What fails here alone is thrown at
-  // the end, so that no other worker waits for this one.
+  // the end, so that no other worker waits for this one. Throws OutOfStep if this one cannot go on.
   void make(Move move, const MovedRows& what, Rows& rows, const CallersRows& callers = {});
 
  private:

@@ -12,6 +12,7 @@
 #include "blco/error.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
+#include "engine/work/in_step.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/job_order.hpp"
 #include "engine/work/order_tree.hpp"
@@ -45,10 +46,10 @@ class ServedJob {
 
   std::vector<double> bytes_read() const { return {static_cast<double>(streamer_->bytes_read())}; }
 
-  void move(ReceivedMessage& message) {
+  void move(ReceivedMessage& message, const Peers& peers) {
     const auto move = message.take<Move>();
     const auto what = message.take<MovedRows>();
-    const auto listed = message.take_rest<std::uint32_t>();
+    const auto listed = in_step(peers, [&] { return message.take_rest<std::uint32_t>(); });
     if (moves_ == nullptr) refuse("its parent moves rows that have no owners");
     moves_->make(move, what, job_.backend(), {.listed = listed});
   }
@@ -123,7 +124,7 @@ class Server {
   }
 
  private:
-  // Keeps the first failure.
+  // Keeps the first failure, after which the job can be ended in order.
   template <class Part>
   void try_to(const Part& part) {
     const auto fail = [&](ErrorKind kind, const std::string& what) {
@@ -132,6 +133,8 @@ class Server {
     const std::string name = peers_.name(peers_.rank()) + ": ";
     try {
       part();
+    } catch (const OutOfStep&) {
+      throw;
     } catch (const PeerError& error) {
       fail(error.kind(), error.what());
     } catch (const Error& error) {
@@ -150,7 +153,7 @@ class Server {
       case MessageKind::owners:
         return job().take_rows(message, peers_);
       case MessageKind::move:
-        job().move(message);
+        job().move(message, peers_);
         return {};
       case MessageKind::pass:
         return job().pass(message);

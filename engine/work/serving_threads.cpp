@@ -126,6 +126,7 @@ class ServingThreads::Peer final : public Peers {
     for (const Outgoing& to : out) mail_->await_return(rank_, to.peer);
     if (failure) std::rethrow_exception(failure);
   }
+  void leave(const Error& why) override { mail_->fail(std::make_exception_ptr(why)); }
   ChunkQueue* chunk_queue() override { return queue_; }
 
  private:

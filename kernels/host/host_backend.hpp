@@ -142,18 +142,12 @@ class HostBackend : public Backend {
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     copy_out(view(factors_[mode].matrix()), columns_[index(mode)], first_row, rows);
   }
-
   std::uint64_t version(int mode) const override { return factors_.version(mode); }
-
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
-    put_rows(mode, rows, values, factors_[mode].rows(), [](Factor& number, double value) {
-      number = static_cast<Factor>(value);
-    });
+    put_rows(mode, rows, values, factors_[mode].rows(), /*adds=*/false);
     const OwnedRows& owned = owned_[index(mode)];
-    const auto is_owned = [&](std::uint32_t row) { return row >= owned.begin && row < owned.end; };
-    set_loaded(mode, std::ranges::any_of(rows, is_owned));
+    set_loaded(mode, std::ranges::any_of(rows, [&](auto row) { return row >= owned.begin && row < owned.end; }));
   }
-
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
     get_rows(mode, rows, values, view(factors_[mode].matrix()));
   }
@@ -225,9 +219,7 @@ class HostBackend : public Backend {
     get_rows(mode, rows, values, RowsView<const Sum>(pass_.output(mode).rows()));
   }
   void add_output_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
-    put_rows(mode, rows, values, pass_.output(mode).rows(), [](Sum& number, double value) {
-      number = static_cast<Sum>(static_cast<double>(number) + value);
-    });
+    put_rows(mode, rows, values, pass_.output(mode).rows(), /*adds=*/true);
   }
 
   void own(std::vector<OwnedRows> rows) override {
@@ -420,27 +412,29 @@ class HostBackend : public Backend {
       for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Number>(from[i * rank + r]);
     });
   }
-
-  // Calls put(number of `to`, value) for each number of rows that are listed.
-  template <class Number, class Put>
+  // Into rows that are listed, or with `adds` to them.
+  template <class Number>
   void put_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values, RowsView<Number> to,
-                const Put& put) const {
+                bool adds) const {
     const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
     check_row_list(to.rows, columns_[index(mode)], rows, values.size());
     for_each(rows.size(), [&](std::size_t i) {
-      for (std::size_t r = 0; r < rank; ++r) put(to.row(rows[i])[r], values[i * rank + r]);
+      Number* const row = to.row(rows[i]);
+      for (std::size_t r = 0; r < rank; ++r) {
+        const double value = values[i * rank + r];
+        row[r] = static_cast<Number>(adds ? static_cast<double>(row[r]) + value : value);
+      }
     });
   }
   template <class Number>
-  void get_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values,
+  void get_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> to,
                 RowsView<const Number> from) const {
     const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
-    check_row_list(from.rows, columns_[index(mode)], rows, values.size());
+    check_row_list(from.rows, columns_[index(mode)], rows, to.size());
     for_each(rows.size(), [&](std::size_t i) {
-      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
+      for (std::size_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
     });
   }
-
   template <class Number>
   void copy_out(RowsView<const Number> from, int columns, std::uint64_t first_row, std::span<double> to) const {
     const auto rank = static_cast<std::uint64_t>(columns);

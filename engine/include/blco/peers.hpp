@@ -79,6 +79,10 @@ class Peers {
   // processes take turns with send() and receive().
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take);
 
+  // This process can no longer take part in exchanges, for which the others wait: has their waits fail, if they are
+  // threads of this process. Processes are ended by whoever started them.
+  virtual void leave(const Error& /*why*/) {}
+
   // Of the library's own: what workers of one process share.
   virtual ChunkQueue* chunk_queue() { return nullptr; }
 
@@ -114,8 +118,9 @@ inline void Peers::check_length(const Incoming& expected, std::size_t bytes) con
 
 // For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
 // called for the first job, and the tensor must outlive the call. `compute` gives memory, threads and device of this
-// process; its other options come from rank 0. Throws Error{io} if its parent cannot be reached, or at the end a child;
-// any other failure is thrown at rank 0.
+// process; its other options come from rank 0. Throws Error{io} if its parent cannot be reached, or at the end a child,
+// and Error{out_of_memory} if this process cannot exchange rows: then end the others, who wait for it. Any other
+// failure is thrown at rank 0.
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers);
 
 // For rank 0, after its last job: the others' serve() returns. Throws Error{io} if a child cannot be reached, once the
