@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/work/in_step.hpp"
+
 namespace blco {
 
 void describe_tensor(const Tensor& tensor, ModelHeader& model) {
@@ -85,6 +87,8 @@ void SweepDriver::write_checkpoint() {
   try {
     write_model(options_.checkpoint,
                 options_.files == nullptr ? nullptr : options_.files->claim_of(options_.checkpoint));
+  } catch (const OutOfStep&) {
+    throw;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
     report.failure = error;

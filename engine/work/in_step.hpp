@@ -3,15 +3,17 @@
 
 #include <blco/peers.hpp>
 #include <new>
+#include <string>
 
 #include "blco/error.hpp"
 
 namespace blco {
 
-// Others may wait for this worker, which can neither carry out orders any more nor give them.
+// Others may wait for this worker, which can neither carry out orders any more nor give them. Its kind is io: no other
+// job of the same workers can follow.
 class OutOfStep : public Error {
  public:
-  using Error::Error;
+  explicit OutOfStep(const std::string& what) : Error(ErrorKind::io, what) {}
 };
 
 // Takes part in an exchange: what fails is thrown as OutOfStep.
@@ -20,9 +22,9 @@ auto in_step(const Peers& peers, const Part& part) {
   try {
     return part();
   } catch (const Error& error) {
-    throw OutOfStep(error.kind(), error.what());
+    throw OutOfStep(error.what());
   } catch (const std::bad_alloc&) {
-    throw OutOfStep(ErrorKind::out_of_memory, peers.name(peers.rank()) + ": the system has no more memory");
+    throw OutOfStep(peers.name(peers.rank()) + ": the system has no more memory");
   }
 }
 

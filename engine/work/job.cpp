@@ -98,6 +98,7 @@ void Job::plan_devices() {
   plan_.least = of_all;
   plan_.minimum_bytes = of_all.bytes();
   needs_.budget_bytes = whole;
+  is_planned_ = true;
 }
 
 void Job::make_backend() {

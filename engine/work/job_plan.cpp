@@ -24,6 +24,7 @@ std::optional<ChunkShare> share_of(const Tensor& tensor, const Peers* peers) {
 }
 
 int threads_of(const Compute& compute) {
+  check_threads(compute.threads);
   return compute.threads != 0 ? compute.threads
                               : usable_processors(compute.peers == nullptr ? 1 : compute.peers->processor_sharers());
 }
@@ -182,7 +183,7 @@ void JobPlan::count_model() {
 std::string JobPlan::obstacle_to_orders() const {
   const BackendConfig& backend = needs_.backend;
   if (gpu_) return "a GPU reads the natural order";
-  if (peers_ != nullptr && peers_->size() > 1) return "several workers read the natural order";
+  if (has_peers()) return "several workers read the natural order";
   if (!needs_.passes_by_mode || backend.all_outputs) return "passes for several modes read the natural order";
   if (!backend.columns.empty()) return "passes for Kronecker products read the natural order";
   return "";

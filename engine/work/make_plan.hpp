@@ -52,7 +52,7 @@ struct JobNeeds {
   Tier best_tier = Tier::device;
   TierShares shares = {};
 
-  // Set by the Job.
+  // Set by the JobPlan.
   const DeviceKind* kind = &host_kind();
   std::uint64_t budget_bytes = 0;         // of host memory
   std::uint64_t device_budget_bytes = 0;  // of a GPU's memory
@@ -64,7 +64,7 @@ struct JobNeeds {
 // A budget that no job exceeds, to ask for its minimum.
 inline constexpr std::uint64_t ample_bytes = std::uint64_t{1} << 60;
 
-// What a job goes by, and the figures that others see; Job::describe() adds those that it knows itself.
+// What a job goes by, and the figures that others see; JobPlan::describe() adds those that it knows itself.
 struct Plan : StreamPlan, CpdPlan {
   using StreamPlan::disk_bytes_per_pass;
   using StreamPlan::slots;

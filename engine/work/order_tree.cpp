@@ -4,8 +4,6 @@
 #include <exception>
 #include <string>
 
-#include "engine/work/in_step.hpp"
-
 namespace blco {
 
 void OrderTree::send_down(std::span<const std::byte> order) const {
@@ -44,7 +42,7 @@ std::optional<PeerError> OrderTree::gather(std::vector<double>& numbers, Combini
 
 std::vector<double> OrderTree::order(Message& message, Combining combining,
                                      const std::function<std::vector<double>()>& own_part) const {
-  send_down(message.bytes());
+  begin(message);
   std::vector<double> numbers;
   std::exception_ptr own_failure;
   try {
@@ -61,15 +59,20 @@ std::vector<double> OrderTree::order(Message& message, Combining combining,
 }
 
 void OrderTree::post(Message& message, const std::function<std::vector<double>()>& own_part) const {
-  send_down(message.bytes());
+  begin(message);
   here(own_part);
+}
+
+void OrderTree::begin(Message& message) const {
+  if (out_of_step_) throw *out_of_step_;
+  send_down(message.bytes());
 }
 
 std::vector<double> OrderTree::here(const std::function<std::vector<double>()>& own_part) const {
   try {
     return own_part();
   } catch (const OutOfStep& failure) {
-    is_in_step_ = false;
+    out_of_step_ = failure;
     peers_->leave(failure);
     throw;
   }
@@ -81,7 +84,7 @@ JobAtPeers::~JobAtPeers() {
     Message message(MessageKind::end);
     tree_.order(message, Combining::sums, [] { return std::vector<double>(); });
   } catch (...) {
-    // Whoever ends the job because of that has told why.
+    // Whoever ends the job because of that has told why, and a result is read by an order that is answered.
   }
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/work/in_step.hpp"
 #include "engine/work/peer_messages.hpp"
 #include "engine/work/step_order.hpp"
 
@@ -35,14 +36,15 @@ class OrderTree {
   // Waits for the answers of all below, and combines their numbers with `numbers`, in the order of ranks. Returns the
   // first failure among them.
   std::optional<PeerError> gather(std::vector<double>& numbers, Combining combining) const;
-  // Not after OutOfStep.
-  bool is_in_step() const { return is_in_step_; }
+  // Until an own part throws OutOfStep; from then on order() and post() throw it.
+  bool is_in_step() const { return !out_of_step_; }
 
  private:
+  void begin(Message& message) const;
   std::vector<double> here(const std::function<std::vector<double>()>& own_part) const;
 
   Peers* peers_;
-  mutable bool is_in_step_ = true;
+  mutable std::optional<OutOfStep> out_of_step_;
   std::vector<int> children_;
 };
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <blco/peers.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +22,16 @@ namespace blco {
 // those of is_answered(). The answer to others is done, or failed if the process or one below it could not do this
 // order or one since the last answer.
 enum class MessageKind : std::uint32_t {
-  begin,    // begin_order(); answered with how often each unit of rows is touched (TouchedRows::counts)
-  owners,   // the first rows of RowOwners; answered with how many workers have no room for previous factors
-  move,     // Move, MovedRows and CallersRows::listed: all processes move rows among each other
-  pass,     // PassOrder and chunk numbers; answered with the sum of the terms
-  step,     // StepOrder and its numbers; answered with those of take_step
-  read,     // answered with how many bytes the job's passes have read
-  end,      // of the job
-  dismiss,  // of serve(), which nobody answers
-  done,     // numbers
-  failed,   // ErrorKind and its message
+  begin,       // begin_order(); answered with how often each unit of rows is touched (TouchedRows::counts)
+  owners,      // the first rows of RowOwners; answered with how many workers have no room for previous factors
+  move,        // Move, MovedRows and CallersRows::listed: all processes move rows among each other
+  pass,        // PassOrder and chunk numbers; answered with the sum of the terms
+  step,        // StepOrder and its numbers; answered with those of take_step
+  bytes_read,  // answered with how many bytes the job's passes have read
+  end,         // of the job
+  dismiss,     // of serve(), which nobody answers
+  done,        // numbers
+  failed,      // ErrorKind and its message
 };
 
 struct PassOrder {

@@ -61,7 +61,8 @@ RowMoves::RowMoves(Peers& peers, RowOwners owners, TouchedRows touched, const st
   touched.add(owners_.rows_of(rank_));
   if (!holds_all) held_ = touched.index(shape);
   touched_[rank_] = std::move(touched);
-  out_ = AlignedBuffer<double>(block_rows_ * owners_.workers() * columns_);
+  out_ = Messages(block_rows_ * owners_.workers() * columns_);
+  in_ = Messages(block_rows_ * owners_.workers() * columns_);
   listed_.reserve(static_cast<std::size_t>(block_rows_));
 }
 
@@ -147,7 +148,8 @@ void RowMoves::make_round(Move move, int mode, std::uint64_t round) {
   std::span<const double> whole;  // a message with all rows of the block, for all who get these
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
-  used_ = 0;
+  out_.clear();
+  in_.clear();
   for (std::size_t worker = 0; worker < owners_.workers(); ++worker) {
     if (worker == rank_) continue;
     const int peer = static_cast<int>(worker);
@@ -156,12 +158,12 @@ void RowMoves::make_round(Move move, int mode, std::uint64_t round) {
     const IndexRange& rows_out = from_owners ? own : theirs;
     const std::uint64_t count_out = count_moved(move, n, other, rows_out);
     const std::uint64_t count_in = count_moved(move, n, from_owners ? rank_ : worker, from_owners ? theirs : own);
-    if (count_in > 0) in.push_back({peer, static_cast<std::size_t>(count_in) * columns_ * sizeof(double)});
+    if (count_in > 0) in.push_back(awaited(peer, count_in));
     if (count_out == 0) continue;
     const bool is_whole = from_owners && count_out == own.end - own.begin;
     std::span<const double> sent = whole;
     if (!is_whole || whole.empty()) {
-      const std::span<double> numbers = more_out(count_out);
+      const std::span<double> numbers = out_.add(static_cast<std::size_t>(count_out) * columns_);
       unless_failed([&] { read_moved(move, mode, other, rows_out, numbers); });
       sent = numbers;
     }
@@ -178,9 +180,9 @@ void RowMoves::make_round(Move move, int mode, std::uint64_t round) {
   });
 }
 
-std::span<double> RowMoves::more_out(std::uint64_t rows) {
-  const std::size_t at = std::exchange(used_, used_ + static_cast<std::size_t>(rows) * columns_);
-  return out_.span().subspan(at, used_ - at);
+Incoming RowMoves::awaited(int peer, std::uint64_t rows) {
+  const std::span<double> numbers = in_.add(static_cast<std::size_t>(rows) * columns_);
+  return {peer, numbers.size_bytes(), std::as_writable_bytes(numbers)};
 }
 
 // The places of those rows of a block that its owner and another worker send each other, where all of the block are
@@ -262,17 +264,18 @@ void RowMoves::carry(Move move, const MovedRows& what, const CallersRows& caller
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   std::vector<const Part*> incoming;
-  used_ = 0;
+  out_.clear();
+  in_.clear();
   for (std::size_t worker = 0; worker < parts.size(); ++worker) {
     const Part& part = parts[worker];
     if (part.count == 0 || (rank_ != 0 && rank_ != worker)) continue;
     const int peer = rank_ == 0 ? static_cast<int>(worker) : 0;
     if (worker != 0 && to_owners != (rank_ == 0)) {
-      in.push_back({peer, static_cast<std::size_t>(part.count) * columns_ * sizeof(double)});
+      in.push_back(awaited(peer, part.count));
       incoming.push_back(&part);
       continue;
     }
-    const std::span<double> numbers = more_out(part.count);
+    const std::span<double> numbers = out_.add(static_cast<std::size_t>(part.count) * columns_);
     unless_failed([&] {
       get(part, numbers);
       if (worker == 0) put(part, numbers);

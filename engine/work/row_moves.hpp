@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/work/row_owners.hpp"
@@ -36,8 +37,8 @@ enum class Move : std::uint8_t {
   to_caller,    // owners' rows to a caller at rank 0
 };
 
-// Rank 0 waits until all have made such a move, and throws what failed. What fails in another move is the answer to the
-// pass or step that the move is made for.
+// Rank 0 waits until all have made such a move, and throws what failed. What fails in another move is the answer to a
+// later order.
 inline bool is_of_caller(Move move) { return move == Move::to_owners || move == Move::to_caller; }
 
 // What a caller at rank 0 has, or gets: rows of a range, or of a factor those of a list, which all workers know.
@@ -87,11 +88,10 @@ class RowMoves {
   template <class Action>
   void unless_failed(const Action& action);
   void make_round(Move move, int mode, std::uint64_t round);
+  Incoming awaited(int peer, std::uint64_t rows);
   std::span<const std::uint32_t> list_moved(Move move, std::size_t mode, std::size_t other, const IndexRange& block);
   void read_moved(Move move, int mode, std::size_t other, const IndexRange& block, std::span<double> numbers);
   void write_moved(Move move, int mode, std::size_t other, const IndexRange& block, std::span<const double> numbers);
-  // So many rows more of out_.
-  std::span<double> more_out(std::uint64_t rows);
   // Of the rows of a caller at rank 0, those that a worker owns.
   struct Part {
     IndexRange rows = {};
@@ -116,10 +116,25 @@ class RowMoves {
   std::uint64_t block_rows_;
   std::vector<TouchedRows> touched_;  // by each worker, of the rows that this one owns; this one's own and touched ones
   std::vector<std::shared_ptr<const RowIndex>> held_;  // per mode; none, or null: all rows
-  AlignedBuffer<double> out_;                          // messages, one after the other
-  std::size_t used_ = 0;                               // numbers of it
-  std::vector<std::uint32_t> listed_;                  // places of rows of a block
-  Rows* rows_ = nullptr;                               // of this move, as is the next one
+  // Messages of a round, one after the other, in memory that stays, since new pages take time.
+  class Messages {
+   public:
+    Messages() = default;
+    explicit Messages(std::uint64_t numbers) : numbers_(numbers) {}
+    void clear() { used_ = 0; }
+    // Room for so many numbers more.
+    std::span<double> add(std::size_t count) {
+      return numbers_.span().subspan(std::exchange(used_, used_ + count), count);
+    }
+
+   private:
+    AlignedBuffer<double> numbers_;
+    std::size_t used_ = 0;
+  };
+  Messages out_;
+  Messages in_;
+  std::vector<std::uint32_t> listed_;  // places of rows of a block
+  Rows* rows_ = nullptr;               // of this move, as is the next one
   std::exception_ptr failure_;
 };
 

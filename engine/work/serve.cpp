@@ -80,7 +80,7 @@ bool is_answered(const ReceivedMessage& message) {
     case MessageKind::pass:
       return message.first<PassOrder>().is_answered;
     case MessageKind::step:
-      return is_answered(message.first<StepOrder>().kind);
+      return blco::is_answered(message.first<StepOrder>().kind);
     default:
       return true;
   }
@@ -105,9 +105,13 @@ class Server {
       return false;
     }
     std::vector<double> numbers;
+    bool answers = true;
     try_to([&] { tree_.send_down(message.bytes()); });
-    try_to([&] { numbers = carry_out(message); });
-    if (!is_answered(message)) return true;
+    try_to([&] {
+      answers = is_answered(message);
+      numbers = carry_out(message);
+    });
+    if (!answers) return true;
     try_to([&] {
       if (const std::optional<PeerError> below = tree_.gather(numbers, combining_of(message))) throw *below;
     });
@@ -159,7 +163,7 @@ class Server {
         return job().pass(message);
       case MessageKind::step:
         return job().step(message);
-      case MessageKind::read:
+      case MessageKind::bytes_read:
         return job().bytes_read();
       case MessageKind::end:
         job_.reset();

@@ -47,19 +47,31 @@ struct StepOrder {
 };
 
 // Whether it has numbers to return. Nobody waits for another one: what fails in it is the answer to a later order.
+// But whoever restores a factor must know that it is there.
 inline bool is_answered(StepKind kind) {
   switch (kind) {
     case StepKind::solve_rows:
     case StepKind::scale_rows:
+    case StepKind::restore_factor:
     case StepKind::gram:
     case StepKind::column_sums:
     case StepKind::extrapolate:
     case StepKind::apr_measure:
     case StepKind::cg_end:
       return true;
-    default:
+    case StepKind::scale_columns:
+    case StepKind::raise_to_zero:
+    case StepKind::apr_free_zeros:
+    case StepKind::apr_multiply:
+    case StepKind::cg_begin:
+    case StepKind::cg_step:
+    case StepKind::adam_step:
+    case StepKind::copy_vector:
+    case StepKind::copy_to_vector:
+    case StepKind::copy_from_vector:
       return false;
   }
+  return true;
 }
 
 // How the answers of workers become one.

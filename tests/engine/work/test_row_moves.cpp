@@ -113,10 +113,14 @@ class RowMovesOf : public ::testing::TestWithParam<bool> {
     std::vector<std::thread> running;
     for (std::size_t worker = 0; worker < workers; ++worker) {
       running.emplace_back([&, worker] {
-        TouchedRows touched(std::vector<std::uint64_t>{length});
+        // Of another mode, which nobody touches, each worker holds so few rows that it does not hold all.
+        const std::vector<std::uint64_t> shape{length, 30000};
+        TouchedRows touched(shape);
         for (const std::uint64_t row : touched_[worker]) touched.add(0, {row, row + 1});
-        RowMoves moves(*threads_.compute(worker).peers, RowOwners(workers, {0, 200, 210, length}), touched, {length},
-                       columns, GetParam());
+        RowMoves moves(*threads_.compute(worker).peers,
+                       RowOwners(workers, {0, 200, 210, length, 0, 10000, 20000, shape[1]}), touched, shape, columns,
+                       GetParam());
+        EXPECT_EQ(moves.holds_all(0), GetParam());
         moves.make(move, {.matrix = matrix}, *rows_[worker]);
       });
     }
