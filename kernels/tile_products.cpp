@@ -1,5 +1,7 @@
 #include "kernels/tile_products.hpp"
 
+#include <array>
+
 #include "kernels/highway_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -72,6 +74,19 @@ void add_products(const double* columns, std::size_t count, const double* vector
 
 void add_columns(const double* columns, std::size_t count, const double* factors, double* sum) {
   HWY_DYNAMIC_DISPATCH(add_columns_vectors)(columns, count, factors, sum);
+}
+
+// Eight sums, which a processor adds up side by side.
+double inner_product(const double* a, const double* b, std::size_t size) {
+  std::array<double, 8> sums{};
+  std::size_t i = 0;
+  for (; i + sums.size() <= size; i += sums.size()) {
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  for (; i < size; ++i) sums[0] += a[i] * b[i];
+  double sum = 0;
+  for (const double lane : sums) sum += lane;
+  return sum;
 }
 
 }  // namespace blco

@@ -15,4 +15,7 @@ void add_products(const double* columns, std::size_t count, const double* vector
 // Adds each column times its factor to `sum`, which is aligned to cache lines too.
 void add_columns(const double* columns, std::size_t count, const double* factors, double* sum);
 
+// Of any two vectors of so many numbers.
+double inner_product(const double* a, const double* b, std::size_t size);
+
 }  // namespace blco

@@ -182,6 +182,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options, const Account
   needs.backend.all_outputs = of_method.all_outputs;
   needs.backend.loss_passes = of_method.loss_passes;
   needs.any_rows = of_method.any_rows;
+  needs.lbfgs = of_method.lbfgs;
   needs.passes_by_mode = of_method.passes_by_mode;
   needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;

@@ -7,10 +7,10 @@
 #include "blco/refuse.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/methods/gcp_objective.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
+#include "engine/work/row_blocks.hpp"
 
 namespace blco {
 namespace {

@@ -40,6 +40,8 @@ class Job : public JobPlan {
   TouchedRows touched_rows();
   // Once rows have owners, which all workers are told at the same time: makes plan and backend.
   std::unique_ptr<RowMoves> take_rows(RowOwners owners, TouchedRows touched);
+  // Of the rows that this worker owns: without moves, of all. Null for a job without L-BFGS.
+  std::unique_ptr<OwnNumbers> make_numbers(const RowMoves* moves);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   ThreadPool& pool() { return pool_; }

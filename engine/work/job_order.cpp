@@ -39,6 +39,7 @@ void for_each_told(Needs& needs, const Visit& visit) {
   visit(needs.backend.all_outputs);
   visit(needs.backend.loss_passes);
   visit(needs.backend.dual_modes);
+  visit(needs.lbfgs);
   visit(needs.want_previous);
   visit(needs.deterministic);
   visit(needs.draws);

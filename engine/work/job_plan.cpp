@@ -11,8 +11,10 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "engine/work/original_rows.hpp"
+#include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "io/container/chunk_source.hpp"
+#include "kernels/tile_products.hpp"
 
 namespace blco {
 namespace {
@@ -84,20 +86,20 @@ JobPlan::JobPlan(const Tensor& tensor, const Compute& compute, const JobNeeds& n
   needs_.budget_bytes = job_budget(compute);
   needs_.threads = threads_of(compute);
   needs_.deterministic = compute.deterministic;
-  // Threads of one process have one tensor in memory, which the first of them counts.
-  const bool are_threads = has_peers() && peers_->chunk_queue() != nullptr;
-  if (are_threads && !compute.deterministic) {
+  if (are_threads() && !compute.deterministic) {
     queue_ = peers_->chunk_queue();
     const TensorSizes all = measure_tensor(TensorChunks::of(tensor));
     sizes_.others = {.buffer_bytes = all.largest_buffer(), .scratch_bytes = all.largest_scratch()};
   }
   // Devices of one process may take each other's chunks, and so need any row.
-  holds_all_ = !has_peers() || are_threads || (needs.any_rows && peers_->rank() == 0);
+  holds_all_ = !has_peers() || are_threads() || (needs.any_rows && peers_->rank() == 0);
   choose_device(compute);
   if (holds_all_) choose_slabs();
   if (has_peers()) count_moves();
   if (holds_all_) count_model();
-  if (!are_threads || peers_->rank() == 0) {
+  if (holds_all_) count_numbers(tensor.shape());
+  // Threads of one process have one tensor in memory, which the first of them counts.
+  if (!are_threads() || peers_->rank() == 0) {
     needs_.caller.take("the tensor in memory", TensorChunks::of(tensor).held_bytes());
   }
   choose_orders();
@@ -139,9 +141,10 @@ void JobPlan::plan_alone() {
     if (rank == peers_->rank()) own = std::move(theirs);
   }
   const RowOwners owners = RowOwners::by_touches(shape, *peers_, touches);
+  const std::vector<IndexRange> owned_rows = owners.rows_of(static_cast<std::size_t>(peers_->rank()));
   TouchedRows held(shape);
   for (std::size_t mode = 0; mode < shape.size(); ++mode) {
-    const IndexRange owned = owners.rows(mode, static_cast<std::size_t>(peers_->rank()));
+    const IndexRange& owned = owned_rows[mode];
     held.add(mode, owned);
     std::uint64_t nonzeros = share_->info().nnz;
     const auto add = [&](std::uint64_t row) {
@@ -151,10 +154,10 @@ void JobPlan::plan_alone() {
     };
     own.for_each(mode, {0, shape[mode]}, add);
   }
-  plan_held(held.index(shape));
+  plan_held(held.index(shape), owned_rows);
 }
 
-void JobPlan::plan_held(std::vector<std::shared_ptr<const RowIndex>> held) {
+void JobPlan::plan_held(std::vector<std::shared_ptr<const RowIndex>> held, const std::vector<IndexRange>& owned) {
   BackendConfig& backend = needs_.backend;
   backend.held = std::move(held);
   const std::vector<std::uint64_t> rows = backend.rows();
@@ -168,9 +171,26 @@ void JobPlan::plan_held(std::vector<std::shared_ptr<const RowIndex>> held) {
       }
     }
   }
+  std::vector<std::uint64_t> own_rows;
+  for (const IndexRange& of_mode : owned) own_rows.push_back(of_mode.end - of_mode.begin);
   choose_slabs();
   count_model();
+  count_numbers(own_rows);
   make();
+}
+
+// The first of several threads counts those of all: equal parts take most; a row more in each mode, and a tile, are for
+// what is rounded up.
+void JobPlan::count_numbers(const std::vector<std::uint64_t>& rows) {
+  const int rank = needs_.backend.rank;
+  const std::uint64_t parts = are_threads() ? static_cast<std::uint64_t>(peers_->size()) : 1;
+  if (needs_.lbfgs == LbfgsVectors::none || (parts > 1 && peers_->rank() > 0)) return;
+  std::vector<std::uint64_t> of_part = rows;
+  if (parts > 1) {
+    for (std::uint64_t& count : of_part) count = count / parts + 1;
+    of_part[0] += product_tile / static_cast<std::uint64_t>(rank) + 1;
+  }
+  needs_.caller.take_by_rank("vectors of L-BFGS", parts * OwnNumbers::bytes(of_part, rank, needs_.lbfgs));
 }
 
 // A CPU that holds all rows frees the factors one by one as the model takes them.

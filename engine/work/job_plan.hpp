@@ -51,9 +51,11 @@ class JobPlan {
 
  protected:
   bool has_peers() const { return peers_ != nullptr && peers_->size() > 1; }
+  bool are_threads() const { return has_peers() && peers_->chunk_queue() != nullptr; }
   // Plans for the rows that needs_ has, which is all unless they are set.
   void make();
-  void plan_held(std::vector<std::shared_ptr<const RowIndex>> held);
+  // By the rows of each mode that this worker holds, and those that it owns.
+  void plan_held(std::vector<std::shared_ptr<const RowIndex>> held, const std::vector<IndexRange>& owned);
   // Whether the plan leaves chunks to all workers.
   bool has_chunks_to_share() const;
 
@@ -78,6 +80,8 @@ class JobPlan {
   int take_gpu_in_turn();
   void choose_slabs();
   void count_model();
+  // Of so many rows of each mode, which are those of all threads of a process.
+  void count_numbers(const std::vector<std::uint64_t>& rows);
   void count_moves();
   std::string obstacle_to_orders() const;
   std::string advantage_of_natural_order(const Plan& ordered) const;

@@ -25,9 +25,22 @@ std::unique_ptr<RowMoves> Job::take_rows(RowOwners owners, TouchedRows touched) 
     return std::make_unique<RowMoves>(*peers_, std::move(owners), std::move(touched), tensor_->shape(),
                                       needs_.backend.rank, holds_all_);
   });
-  if (!holds_all_) plan_held(moves->held());
+  if (!holds_all_) plan_held(moves->held(), moves->own_rows());
   backend().own(moves->owned());
   return moves;
+}
+
+std::unique_ptr<OwnNumbers> Job::make_numbers(const RowMoves* moves) {
+  if (needs_.lbfgs == LbfgsVectors::none) return nullptr;
+  std::vector<NumberedRows> rows;
+  std::uint64_t first = 0;
+  for (std::size_t mode = 0; const std::uint64_t length : tensor_->shape()) {
+    rows.push_back({.places = {0, length}, .first = first});
+    if (moves != nullptr) rows.back() = {moves->owned()[mode], first + moves->own_rows()[mode].begin};
+    first += length;
+    ++mode;
+  }
+  return std::make_unique<OwnNumbers>(std::move(rows), needs_.backend.rank, needs_.lbfgs, pool_);
 }
 
 std::unique_ptr<RowMoves> Job::share_rows(const OrderTree& tree) {

@@ -13,6 +13,7 @@
 #include "kernels/account.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/device_kind.hpp"
+#include "kernels/lbfgs_numbers.hpp"
 
 namespace blco {
 
@@ -44,6 +45,7 @@ struct JobNeeds {
   double share_of_rank_1 = 1;               // what a job of rank 1 takes of the terms by rank
   bool draws = false;                       // takes chunks of other workers of the process, and so needs all rows
   bool any_rows = false;                    // rank 0 passes over other cells than the tensor's, and so holds all rows
+  LbfgsVectors lbfgs = LbfgsVectors::none;  // that each worker keeps of the rows that it owns
   bool passes_by_mode = false;              // each fills the output of one mode, or none
   bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
   bool want_previous = false;  // keep the factors before each update, if there is room

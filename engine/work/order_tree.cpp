@@ -1,6 +1,5 @@
 #include "engine/work/order_tree.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <string>
 
@@ -29,12 +28,8 @@ std::optional<PeerError> OrderTree::gather(std::vector<double>& numbers, Combini
       continue;
     }
     const std::vector<double> theirs = answer.take_rest<double>();
-    if (numbers.empty()) numbers.resize(theirs.size());
-    if (answer.kind() != MessageKind::done || theirs.size() != numbers.size()) {
+    if (answer.kind() != MessageKind::done || !combine(combining, numbers, theirs)) {
       throw Error(ErrorKind::io, peers_->name(child) + " has given an answer to another order");
-    }
-    for (std::size_t i = 0; i < theirs.size(); ++i) {
-      numbers[i] = combining == Combining::sums ? numbers[i] + theirs[i] : std::max(numbers[i], theirs[i]);
     }
   }
   return first;

@@ -18,15 +18,16 @@
 namespace blco {
 
 // Orders of rank 0, which go down the tree, and answers, which come up. Nobody answers an order that has no numbers to
-// return, nor waits for it: moves but those of is_of_caller(), passes but those of PassOrder::is_answered, steps but
-// those of is_answered(). The answer to others is done, or failed if the process or one below it could not do this
-// order or one since the last answer.
+// return, nor waits for it: moves but those of is_of_caller(), passes but those of PassOrder::is_answered, steps and
+// orders about numbers but those of is_answered(). The answer to others is done, or failed if the process or one below
+// it could not do this order or one since the last answer.
 enum class MessageKind : std::uint32_t {
   begin,       // begin_order(); answered with how often each unit of rows is touched (TouchedRows::counts)
   owners,      // the first rows of RowOwners; answered with how many workers have no room for previous factors
   move,        // Move, MovedRows and CallersRows::listed: all processes move rows among each other
   pass,        // PassOrder and chunk numbers; answered with the sum of the terms
   step,        // StepOrder and its numbers; answered with those of take_step
+  numbers,     // NumbersOrder and its numbers; answered with those of OwnNumbers
   bytes_read,  // answered with how many bytes the job's passes have read
   end,         // of the job
   dismiss,     // of serve(), which nobody answers

@@ -64,6 +64,8 @@ class RowMoves {
   // BackendConfig::held, and Steps::own, of this worker.
   const std::vector<std::shared_ptr<const RowIndex>>& held() const { return held_; }
   std::vector<OwnedRows> owned() const;
+  // The same of the tensor's rows.
+  std::vector<IndexRange> own_rows() const { return owners_.rows_of(rank_); }
   // Whether this worker holds all rows of the mode; whether all are its own or its chunks' rows.
   bool holds_all(int mode) const;
   bool has_all(int mode) const;

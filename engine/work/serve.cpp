@@ -16,6 +16,7 @@
 #include "engine/work/job.hpp"
 #include "engine/work/job_order.hpp"
 #include "engine/work/order_tree.hpp"
+#include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "engine/work/touched_rows.hpp"
 
@@ -40,6 +41,7 @@ class ServedJob {
   std::vector<double> take_rows(ReceivedMessage& message, const Peers& peers) {
     RowOwners owners(static_cast<std::size_t>(peers.size()), message.take_rest<std::uint64_t>());
     moves_ = job_.take_rows(std::move(owners), std::move(touched_));
+    numbers_ = job_.make_numbers(moves_.get());
     streamer_ = job_.make_streamer();
     return {job_.plan().keep_previous ? 0.0 : 1.0};
   }
@@ -65,11 +67,18 @@ class ServedJob {
     return take_step(job_.backend(), order, message.take_rest<double>());
   }
 
+  std::vector<double> numbers(ReceivedMessage& message) {
+    const auto order = message.take<NumbersOrder>();
+    if (numbers_ == nullptr) refuse("its parent moves numbers that this job does not have");
+    return numbers_->take(order, message.take_rest<double>(), job_.backend());
+  }
+
  private:
   std::vector<std::uint64_t> shape_;
   Job job_;
   TouchedRows touched_;              // until rows have owners
   std::unique_ptr<RowMoves> moves_;  // from then on, as the next one
+  std::unique_ptr<OwnNumbers> numbers_;
   std::unique_ptr<Streamer> streamer_;
 };
 
@@ -81,12 +90,15 @@ bool is_answered(const ReceivedMessage& message) {
       return message.first<PassOrder>().is_answered;
     case MessageKind::step:
       return blco::is_answered(message.first<StepOrder>().kind);
+    case MessageKind::numbers:
+      return blco::is_answered(message.first<NumbersOrder>());
     default:
       return true;
   }
 }
 
 Combining combining_of(const ReceivedMessage& message) {
+  if (message.kind() == MessageKind::numbers) return blco::combining_of(message.first<NumbersOrder>());
   return message.kind() == MessageKind::step ? blco::combining_of(message.first<StepOrder>().kind) : Combining::sums;
 }
 
@@ -165,6 +177,8 @@ class Server {
         return job().step(message);
       case MessageKind::bytes_read:
         return job().bytes_read();
+      case MessageKind::numbers:
+        return job().numbers(message);
       case MessageKind::end:
         job_.reset();
         return {};

@@ -210,6 +210,22 @@ std::vector<double> SharedFactors::take(StepOrder step, std::span<const double> 
   return {};
 }
 
+std::vector<double> SharedFactors::take(const NumbersOrder& order, std::span<const double> given,
+                                        const std::function<std::vector<double>()>& own_part) {
+  const auto for_each = [&](const auto& visit) {
+    for (int mode = 0; mode < modes(); ++mode) {
+      if (has_mode(order.modes, mode)) visit(mode);
+    }
+  };
+  if (order.kind == NumbersKind::read_gradient) for_each([&](int mode) { settle(mode); });
+  Message message(MessageKind::numbers);
+  message.put(order).put(given);
+  if (is_answered(order)) return tree_->order(message, combining_of(order), own_part);
+  tree_->post(message, own_part);
+  if (order.kind == NumbersKind::write_factors) for_each([&](int mode) { set_factor(mode, {}); });
+  return {};
+}
+
 std::vector<double> SharedFactors::change(const StepOrder& step, std::span<const double> first,
                                           std::span<const double> second) {
   std::vector<double> numbers = take(step, first, second);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/work/order_tree.hpp"
+#include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "engine/work/step_order.hpp"
 #include "kernels/backend.hpp"
@@ -30,6 +31,9 @@ class SharedFactors final : public Factors {
   void bring_here(ModeSet modes) const;
   // A pass of all workers fills these outputs, or one of this worker, to any rows of them.
   void begin_outputs(ModeSet outputs, bool continues, bool of_all);
+  // Has an order carried out over the numbers of all workers; `own_part` is the same here.
+  std::vector<double> take(const NumbersOrder& order, std::span<const double> given,
+                           const std::function<std::vector<double>()>& own_part);
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blco/row_constraint.hpp"
+#include "engine/work/combining.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -73,9 +74,6 @@ inline bool is_answered(StepKind kind) {
   }
   return true;
 }
-
-// How the answers of workers become one.
-enum class Combining : std::uint8_t { sums, largest };
 
 inline Combining combining_of(StepKind kind) {
   return kind == StepKind::apr_measure ? Combining::largest : Combining::sums;

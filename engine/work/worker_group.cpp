@@ -18,6 +18,12 @@ void WorkerGroup::lead(std::unique_ptr<JobAtPeers> job, std::unique_ptr<RowMoves
 void WorkerGroup::end_passes() {
   streamer_.reset();
   others_.clear();
+  numbers_.reset();
+}
+
+std::vector<double> WorkerGroup::take(const NumbersOrder& order, std::span<const double> given) {
+  const auto own_part = [&] { return numbers_->take(order, given, *backend_); };
+  return shared_ ? shared_->take(order, given, own_part) : own_part();
 }
 
 void WorkerGroup::pass(const PassRequest& request) {

@@ -115,6 +115,23 @@ TEST_F(SeveralDevices, KeepWithinOneBudgetOfHostMemory) {
               AllOf(HasSubstr("`host_bytes = "), HasSubstr("fewer devices")));
 }
 
+// The numbers of L-BFGS lie in one budget too, each with the device that owns its row.
+TEST_F(SeveralDevices, ShareTheNumbersOfLbfgs) {
+  const std::vector<RowConstraint> nonnegative(3, RowConstraint{.set = RowSet::nonnegative});
+  for (const auto& constraints : {std::vector<RowConstraint>(), nonnegative}) {
+    CpdOptions options = on({"cpu"});
+    options.method = GcpMethod{.evaluations = 5, .constraints = constraints};
+    const CpdModel alone = fit_cpd(*tensor_, options);
+    options.compute.devices = {"cpu=1", "cuda:0=2", "cuda:1=1"};
+    options.compute.memory.host_bytes = plan_cpd(*tensor_, options).minimum_bytes;
+    const CpdModel shared = fit_cpd(*tensor_, options);
+    ASSERT_EQ(shared.objective_history.size(), alone.objective_history.size());
+    for (std::size_t k = 0; k < alone.objective_history.size(); ++k) {
+      EXPECT_NEAR(shared.objective_history[k], alone.objective_history[k], 1e-9 * alone.objective_history[k]);
+    }
+  }
+}
+
 // The GPU takes chunks that lie packed in the CPU's memory.
 TEST_F(SeveralDevices, CopyFromPinnedMemoryAlone) {
   CpdOptions options = on({"cpu"});

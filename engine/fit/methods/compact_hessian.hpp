@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <span>
 
+#include "kernels/lbfgs_numbers.hpp"
+
 namespace blco {
 
 class CompactHessian {
  public:
-  static constexpr std::size_t most_pairs = 10;
-  static constexpr std::size_t most_columns = 2 * most_pairs;
+  static constexpr std::size_t most_pairs = lbfgs_pairs;
+  static constexpr std::size_t most_columns = lbfgs_columns;
   // Of each column with three vectors.
   using Products = std::array<double, 3 * most_columns>;
   // Per column of W, in the order in which they lie in memory: s and y of the first slot, of the second one, ...

@@ -18,6 +18,7 @@
 #include "engine/model/resumed_state.hpp"
 #include "engine/work/worker_group.hpp"
 #include "kernels/account.hpp"
+#include "kernels/lbfgs_numbers.hpp"
 
 namespace blco {
 
@@ -52,6 +53,8 @@ struct MethodNeeds {
   bool reads_chunks = false;              // by itself, one after the other
   std::uint64_t slot_bytes = 0;           // of the largest chunk of its passes over others than those of the tensor
   std::uint64_t state_matrices = 0;       // that a checkpoint keeps, each as large as all factors
+  // That each worker keeps of the rows that it owns.
+  LbfgsVectors lbfgs = LbfgsVectors::none;
 };
 
 // A method's state beside factors and weights, which a checkpoint keeps, so that a resumed fit goes on with the same

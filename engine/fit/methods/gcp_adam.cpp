@@ -17,9 +17,9 @@
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/fit/methods/sampled_zeros.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
+#include "engine/work/row_blocks.hpp"
 
 namespace blco {
 namespace {

@@ -1,8 +1,6 @@
 // Acar, Dunlavy & Kolda, A Scalable Optimization Approach for Fitting Canonical Tensor Decompositions, J. Chemometrics
 // 2011, with the gradients of Hong, Kolda & Duersch 2020.
-#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,10 +11,8 @@
 #include "engine/fit/methods/gcp_objective.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/lbfgs_b.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/fit/methods/sampled_zeros.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
@@ -45,6 +41,27 @@ double scale_of_model(const Loss& loss, double mean) {
   return std::exp2(std::ceil(std::log2(least_mean / mean)));
 }
 
+ModeSet modes_of(const TensorSummary& tensor, const CpdOptions& options, RowSet set) {
+  ModeSet modes = 0;
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
+    if (row_set(options.method, n) == set) modes |= mode_bit(static_cast<int>(n));
+  }
+  return modes;
+}
+
+ModeSet all_of(const TensorSummary& tensor) { return all_modes(static_cast<int>(tensor.shape.size())); }
+
+// Modes whose factors the fit changes.
+ModeSet free_modes(const TensorSummary& tensor, const CpdOptions& options) {
+  return all_of(tensor) & ~modes_of(tensor, options, RowSet::held);
+}
+
+// Modes whose numbers stay at 0 or above.
+ModeSet bounded_modes(const TensorSummary& tensor, const CpdOptions& options) {
+  if (needs_nonnegative_model(loss_of(options))) return all_of(tensor);
+  return modes_of(tensor, options, RowSet::nonnegative);
+}
+
 class GcpLbfgs final : public FitMethod {
  public:
   explicit GcpLbfgs(const FitContext& context);
@@ -63,19 +80,19 @@ class GcpLbfgs final : public FitMethod {
   void restore(ResumedState& state) override;
 
  private:
+  std::vector<double> take(NumbersKind kind, ModeSet modes = ~ModeSet{0}, std::span<const double> given = {});
   void find_scales();
-  template <class Operation>
-  void combine(std::span<const double> from, std::span<double> to, const Operation& operation);
-  double evaluate(std::span<const double> scaled, std::span<double> gradient);
+  double evaluate();
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
+  int order() const { return static_cast<int>(shape().size()); }
 
   FitContext context_;
   double model_scale_;                 // the factors' model is that many times the model
   std::vector<double> weights_;        // so all are 1 / model_scale_
   std::optional<SampledZeros> zeros_;  // all cells, where the loss has no closed form
   GcpObjective objective_;
-  LbfgsB minimizer_;            // of the factors' numbers over their scales
-  std::vector<double> scales_;  // of a sweep of poisson; empty: all are 1
+  ModeSet free_modes_;
+  LbfgsB minimizer_;  // of the factors' numbers over their scales, which a sweep of poisson has
 };
 
 GcpLbfgs::GcpLbfgs(const FitContext& context)
@@ -85,16 +102,13 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
       objective_(context.workers, context.tensor.summary().shape, context.options.rank, loss_of(context.options),
                  sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown,
                  1 / model_scale_),
-      minimizer_(factor_numbers(context.tensor.summary(), context.options.rank), context.workers.executor()) {
+      free_modes_(free_modes(context.tensor.summary(), context.options)),
+      minimizer_(
+          factor_numbers(context.tensor.summary(), context.options.rank),
+          bounded_modes(context.tensor.summary(), context.options) != 0,
+          [this](const LbfgsStep& step) { return context_.workers.take({.step = step}); }, context.workers.executor()) {
   const TensorSummary& tensor = context.tensor.summary();
-  if (needs_apr(tensor, context.options)) scales_.assign(minimizer_.x().size(), 1.0);
-  const bool bounds_all = needs_nonnegative_model(loss_of(context.options));
-  std::size_t at = 0;
-  for (std::size_t n = 0; n < shape().size(); ++n) {
-    const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context.options.rank);
-    if (bounds_all || row_set(context.options.method, n) == RowSet::nonnegative) minimizer_.bound(at, numbers);
-    at += numbers;
-  }
+  take(NumbersKind::bound, bounded_modes(tensor, context.options));
   if (!visits_zeros(tensor, context.options)) return;
   zeros_.emplace(TensorChunks::of(context.tensor), context.workers, static_cast<std::uint64_t>(count_cells(tensor)));
   zeros_->take_all();
@@ -105,16 +119,14 @@ void GcpLbfgs::check(const TensorSummary&, const CpdOptions& options) { check_lo
 MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs;
   needs.all_outputs = true;
-  needs.any_rows = true;  // and it takes its steps there
+  needs.any_rows = visits_zeros(tensor, options);
+  needs.lbfgs = needs_apr(tensor, options) ? LbfgsVectors::scaled : LbfgsVectors::plain;
   needs.stops_after_pass = true;
   const auto rank = static_cast<std::uint64_t>(options.rank);
-  const std::uint64_t numbers = factor_numbers(tensor, options.rank);
-  const std::uint64_t scales = needs_apr(tensor, options) ? numbers : 0;
   SerialExecutor none;
-  needs.host.take_by_rank("vectors of L-BFGS", bytes_of<LbfgsB>(numbers, none) + scales * sizeof(double));
-  needs.host.take("blocks of rows", numbers_of_block(options.rank) * sizeof(double));
+  needs.host.take("breakpoints", bytes_of<LbfgsB>(factor_numbers(tensor, options.rank), true, LbfgsB::Take(), none));
   needs.host.take_by_rank("systems of R x R numbers", rank * rank * sizeof(double));
-  if (visits_zeros(tensor, options)) {
+  if (needs.any_rows) {
     const TensorLayout layout(tensor.shape);
     needs.slot_bytes = PackedCells::least_slot_bytes(layout);
     needs.host.take("all cells", PackedCells::bytes(layout, static_cast<std::uint64_t>(count_cells(tensor))));
@@ -125,9 +137,14 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
 void GcpLbfgs::start(std::span<const double> weights) {
   check_gcp_signs(context_, weights);
   std::vector<double> scaled(weights.begin(), weights.end());
-  if (weights.empty() && !scales_.empty()) scaled = start_by(context_, AprMethod());
+  const bool starts_by_apr = weights.empty() && needs_apr(context_.tensor.summary(), context_.options);
+  if (starts_by_apr) scaled = start_by(context_, AprMethod());
   for (double& weight : scaled) weight *= model_scale_;
   scale_initial_factors(context_, loss_of(context_.options), scaled);
+}
+
+std::vector<double> GcpLbfgs::take(NumbersKind kind, ModeSet modes, std::span<const double> given) {
+  return context_.workers.take({.kind = kind, .places = minimizer_.places(), .modes = modes}, given);
 }
 
 // A step along poisson's gradient in these scales is the multiplicative update of apr, a * phi = a - (a / h) * slope,
@@ -135,47 +152,28 @@ void GcpLbfgs::start(std::span<const double> weights) {
 void GcpLbfgs::find_scales() {
   constexpr double small = 1e-2;  // of its column's mean
   const auto rank = static_cast<std::size_t>(context_.options.rank);
-  const std::span<const double> x = minimizer_.x();
-  std::vector<double> sums(shape().size() * rank);
-  std::size_t at = 0;
+  const std::vector<double> sums = take(NumbersKind::sum_columns);
   for (std::size_t n = 0; n < shape().size(); ++n) {
-    for (const std::size_t end = at + shape()[n] * rank; at < end; ++at) sums[n * rank + at % rank] += x[at];
-  }
-  at = 0;
-  for (std::size_t n = 0; n < shape().size(); ++n) {
-    std::vector<double> others(rank, 1 / model_scale_);
-    for (std::size_t i = 0; i < sums.size(); ++i) others[i % rank] *= i / rank == n ? 1 : sums[i];
-    for (const std::size_t end = at + shape()[n] * rank; at < end; ++at) {
-      const std::size_t r = at % rank;
-      if (row_set(context_.options.method, n) == RowSet::held) continue;
-      const double square = (x[at] + small * sums[n * rank + r] / static_cast<double>(shape()[n])) / others[r];
-      scales_[at] = square > 0 && std::isfinite(square) ? std::sqrt(square) : 1.0;
+    if (!has_mode(free_modes_, static_cast<int>(n))) continue;
+    std::vector<double> given;
+    for (std::size_t r = n * rank; r < (n + 1) * rank; ++r) {
+      given.push_back(small * sums[r] / static_cast<double>(shape()[n]));
     }
+    given.resize(2 * rank, 1 / model_scale_);
+    for (std::size_t i = 0; i < sums.size(); ++i) given[rank + i % rank] *= i / rank == n ? 1 : sums[i];
+    take(NumbersKind::scale, mode_bit(static_cast<int>(n)), given);
   }
-}
-
-// to = operation(from, scales), on all threads, where there are scales.
-template <class Operation>
-void GcpLbfgs::combine(std::span<const double> from, std::span<double> to, const Operation& operation) {
-  run_shares(context_.workers.executor(), scales_.size(), [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) to[i] = operation(from[i], scales_[i]);
-  });
 }
 
 void GcpLbfgs::run_step(SweepReport& report) {
-  const std::span<double> x = minimizer_.x();
-  store_all_factors(context_.workers.factors(), shape(), x);
+  take(NumbersKind::read_factors);
   // A given model's first sweep goes straight to the minimum next to it: the scales can lead elsewhere.
-  if (!scales_.empty() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
-  combine(x, x, std::divides());
+  const bool has_scales = needs_apr(context_.tensor.summary(), context_.options);
+  if (has_scales && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
+  take(NumbersKind::divide);
   const int evaluations = evaluations_of(context_.options);
-  const LbfgsB::Result result = minimizer_.minimize(
-      [this](std::span<const double> scaled, std::span<double> gradient) { return evaluate(scaled, gradient); },
-      evaluations, context_.stop);
-  if (!result.is_best_last) {
-    combine(minimizer_.x(), minimizer_.x(), std::multiplies());
-    load_all_factors(context_.workers.factors(), shape(), minimizer_.x());
-  }
+  const LbfgsB::Result result = minimizer_.minimize([this] { return evaluate(); }, evaluations, context_.stop);
+  if (!result.is_best_last) take(NumbersKind::write_factors, free_modes_);
   report.objective = result.value;
   report.explained = context_.constant.explained(result.value);
   const double tolerance = tolerance_of(context_.options);
@@ -184,9 +182,8 @@ void GcpLbfgs::run_step(SweepReport& report) {
                      result.first_value - result.value <= tolerance * context_.constant.deviance();
 }
 
-double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> gradient) {
-  combine(scaled, gradient, std::multiplies());
-  load_all_factors(context_.workers.factors(), shape(), scales_.empty() ? scaled : gradient);
+double GcpLbfgs::evaluate() {
+  take(NumbersKind::write_factors, free_modes_);
   PassRequest pass = objective_.pass();
   if (zeros_) pass.function->rule = EntryRule::beyond_zero;
   context_.workers.pass(pass);
@@ -195,18 +192,15 @@ double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> grad
   const double sum_of_entries =
       is_poisson(context_.options) ? context_.constant.value * count_cells(context_.tensor.summary()) : 0;
   const double value = objective_.value() + sum_of_entries * std::log(model_scale_);
-  std::size_t at = 0;
-  for (std::size_t n = 0; n < shape().size(); ++n) {
-    const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context_.options.rank);
-    const std::span<double> slopes = gradient.subspan(at, numbers);
-    if (row_set(context_.options.method, n) == RowSet::held) {
-      std::ranges::fill(slopes, 0.0);
-    } else {
-      objective_.read_gradient(static_cast<int>(n), 0, slopes);
-    }
-    at += numbers;
+  NumbersOrder read{.kind = NumbersKind::read_gradient, .places = minimizer_.places()};
+  for (int n = 0; n < order(); ++n) {
+    if (!has_mode(free_modes_, n)) continue;
+    const OtherModes others = objective_.others(n);
+    read.modes = mode_bit(n);
+    read.is_of_squares = others.is_of_squares;
+    context_.workers.take(read, others.product);
   }
-  combine(gradient, gradient, std::multiplies());
+  if (free_modes_ != all_of(context_.tensor.summary())) take(NumbersKind::clear_gradient, ~free_modes_);
   return value;
 }
 

@@ -1,13 +1,11 @@
 #include "engine/fit/methods/gcp_objective.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <numeric>
 
 #include "blco/raw_vector.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
-#include "kernels/part_ranges.hpp"
+#include "engine/work/row_blocks.hpp"
 
 namespace blco {
 
@@ -37,18 +35,17 @@ double GcpObjective::value() {
   return std::accumulate(others_.begin(), others_.end(), 0.0) + workers_->sum_of_terms();
 }
 
-void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<double> rows) {
-  workers_->factors().read_output(mode, first_row, rows);
-  if (absent_ == AbsentCells::unknown) return;
+OtherModes GcpObjective::others(int mode) {
+  if (absent_ == AbsentCells::unknown) return {};
   if (others_mode_ != mode) multiply_others(mode);
   others_mode_ = mode;
-  if (at_zero_ == ZeroLoss::square) return add_gradient_of_squares(mode, first_row, rows);
-  const std::size_t rank = others_.size();
-  run_shares(workers_->executor(), rows.size() / rank, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::size_t start = begin * rank; start < end * rank; start += rank) {
-      for (std::size_t r = 0; r < rank; ++r) rows[start + r] += others_[r];
-    }
-  });
+  return {.product = others_, .is_of_squares = at_zero_ == ZeroLoss::square};
+}
+
+void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<double> rows) {
+  workers_->factors().read_output(mode, first_row, rows);
+  block_.resize(numbers_of_block(rank_));
+  add_gradient_of_zeros(others(mode), rank_, workers_->factors(), mode, first_row, block_, workers_->executor(), rows);
 }
 
 void GcpObjective::sum_columns() {
@@ -67,32 +64,6 @@ void GcpObjective::multiply_others(int left_out) {
     if (static_cast<int>(n) == left_out) continue;
     for (std::size_t r = 0; r < others_.size(); ++r) others_[r] *= column_sums_[n][r];
   }
-}
-
-// rows += 2 A V, where V is symmetric.
-void GcpObjective::add_gradient_of_squares(int mode, std::uint64_t first_row, std::span<double> rows) {
-  const auto rank = static_cast<std::size_t>(rank_);
-  constexpr std::size_t rows_of_task = 256;
-  const auto add = [&](std::span<const double> factor, std::span<double> sums) {
-    for (std::size_t start = 0; start < sums.size(); start += rank) {
-      for (std::size_t s = 0; s < rank; ++s) {
-        const double twice = 2 * factor[start + s];
-        for (std::size_t r = 0; r < rank; ++r) sums[start + r] += twice * others_[s * rank + r];
-      }
-    }
-  };
-  block_.resize(numbers_of_block(rank_));
-  for_each_row_block(rows.size() / rank, rank_, [&](std::uint64_t first, std::size_t count) {
-    const std::span<double> factor = std::span(block_).first(count);
-    const std::span<double> sums = rows.subspan(static_cast<std::size_t>(first) * rank, count);
-    workers_->factors().store_factor(mode, first_row + first, factor);
-    const std::size_t step = rows_of_task * rank;
-    workers_->executor().run((count + step - 1) / step, [&](std::size_t task) {
-      const std::size_t numbers = std::min(step, count - task * step);
-      add(factor.subspan(task * step, numbers), sums.subspan(task * step, numbers));
-    });
-    return true;
-  });
 }
 
 }  // namespace blco

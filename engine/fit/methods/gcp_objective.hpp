@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/work/gradient_of_zeros.hpp"
 #include "engine/work/worker_group.hpp"
 #include "kernels/losses.hpp"
 
@@ -18,9 +19,11 @@ class GcpObjective {
   GcpObjective(WorkerGroup& workers, std::span<const std::uint64_t> shape, int rank, const Loss& loss,
                AbsentCells absent, double zeros_scale = 1);
 
-  // The pass to run before value() and read_gradient().
+  // The pass to run before value() and the gradients.
   PassRequest pass() const;
   double value();
+  // What the zeros add to the gradient of a mode. Requires: value() was called since the pass.
+  OtherModes others(int mode);
   // Rows from `first_row` on, row-major with R columns. Requires: value() was called since the pass.
   void read_gradient(int mode, std::uint64_t first_row, std::span<double> rows);
 
@@ -29,7 +32,6 @@ class GcpObjective {
   void sum_columns();
   // -1: no mode is left out.
   void multiply_others(int left_out);
-  void add_gradient_of_squares(int mode, std::uint64_t first_row, std::span<double> rows);
 
   WorkerGroup* workers_;
   std::span<const std::uint64_t> shape_;

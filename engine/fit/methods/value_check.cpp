@@ -7,9 +7,9 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
+#include "engine/work/row_blocks.hpp"
 
 namespace blco {
 namespace {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/fit/cp_fit.hpp"
 #include "engine/work/job.hpp"
+#include "engine/work/job_order.hpp"
 #include "tests/engine/work/counting_peers.hpp"
 #include "tests/engine/work/worker_fits.hpp"
 
@@ -59,6 +61,31 @@ TEST(WorkerRows, TakeTheirPartOfTheMemory) {
   EXPECT_GT(plan_cpd(tensor, options).minimum_bytes, model);
 }
 
+// The vectors of L-BFGS, which take most of it, lie with the rows that they are of.
+TEST(WorkerRows, TakeTheirPartOfTheVectorsOfLbfgs) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_few(folder, 10'000'000, 8192, 256);
+  for (const Loss& loss : {Loss{}, Loss{LossKind::poisson}}) {
+    CpdOptions options{.method = GcpMethod{.loss = loss}, .rank = 16};
+    options.compute = {.threads = 1, .memory = {.host_bytes = ample_bytes}};
+    const std::uint64_t numbers = std::uint64_t{3} * 10'000'000 * 16;
+    const std::uint64_t alone = plan_cpd(tensor, options).minimum_bytes;
+    ASSERT_GT(alone, 220 * numbers);
+    PlannedPeer leader(0, 8);
+    options.compute.peers = &leader;
+    EXPECT_LT(plan_cpd(tensor, options).minimum_bytes, alone / 4 + numbers * sizeof(double));
+    const JobNeeds theirs = needs_of_peer(tensor, fit_needs(tensor, options));
+    for (int rank = 1; rank < 8; ++rank) {
+      PlannedPeer peer(rank, 8);
+      options.compute.peers = &peer;
+      Job job(tensor, options.compute, theirs);
+      job.plan_alone();
+      EXPECT_LT(job.plan().minimum_bytes, alone / 4) << rank;
+      EXPECT_GT(job.plan().minimum_bytes, 220 * numbers / 16) << rank;
+    }
+  }
+}
+
 TEST(WorkerRows, FitAThirdOfTheMemoryOfOne) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_few(folder, 600'000, 16'000, 1000);
@@ -89,6 +116,15 @@ TEST(WorkerRows, SayInOneProcessWhatLacksInAnother) {
                                                testing::HasSubstr(" for factors")));
     }
   }
+  options.method = GcpMethod();
+  try {
+    fit_cpd(tensor, options);
+    FAIL() << "must be refused";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("process 1 of 3: this job requires at least"),
+                                             testing::HasSubstr(" for vectors of L-BFGS")));
+  }
+  options.method = AlsMethod();
   // The same in process 0, which the others learn too.
   CountingPeers ample(tensor, 3, {.threads = 1});
   options.compute = {.threads = 1, .memory = {.host_bytes = 9 << 20}};

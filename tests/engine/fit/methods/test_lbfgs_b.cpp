@@ -1,10 +1,13 @@
-// L-BFGS-B: the iterates of its authors' library, known minima, bounds, threads, and every way to end.
+// L-BFGS-B: the iterates of its authors' library, known minima, bounds, threads, numbers in several places, and every
+// way to end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
+#include <functional>
 #include <limits>
 #include <random>
 #include <stdexcept>
@@ -12,6 +15,7 @@
 
 #include "engine/common/thread_pool.hpp"
 #include "engine/fit/methods/lbfgs_b.hpp"
+#include "engine/work/own_numbers.hpp"
 
 #ifdef BLCO_HAS_LBFGSB
 // The library's only entry, as gfortran compiles it: the lengths of the two texts come last.
@@ -28,6 +32,83 @@ namespace {
 double target(std::size_t i) { return static_cast<double>(i % 4) - 1; }
 
 SerialExecutor serial;
+
+// Returns the value at x, and fills in the gradient.
+using Function = std::function<double(std::span<const double> x, std::span<double> gradient)>;
+using Ranges = std::vector<LbfgsNumbers::Range>;
+
+// L-BFGS-B of numbers of which the first `bounded` have bounds, in so many places as `parts` say.
+class Minimizer {
+ public:
+  Minimizer(std::size_t size, Executor& executor, std::size_t bounded) : Minimizer({{{0, size}}}, executor, bounded) {}
+  Minimizer(const std::vector<Ranges>& parts, Executor& executor, std::size_t bounded)
+      : parts_(parts), size_(size_of(parts)), control_(size_, bounded > 0, take(), executor) {
+    for (const Ranges& ranges : parts) {
+      LbfgsNumbers& numbers = numbers_.emplace_back(ranges, executor);
+      for_each([&](LbfgsNumbers& of, std::size_t at, std::size_t number) {
+        if (&of == &numbers && number < bounded) numbers.bound(at, 1);
+      });
+    }
+  }
+  Minimizer(const Minimizer&) = delete;
+  Minimizer& operator=(const Minimizer&) = delete;
+
+  void start_at(std::span<const double> x) {
+    for_each([&](LbfgsNumbers& of, std::size_t at, std::size_t i) { of.point(control_.places().x)[at] = x[i]; });
+  }
+  std::vector<double> x() {
+    std::vector<double> x(size_);
+    for_each([&](LbfgsNumbers& of, std::size_t at, std::size_t i) { x[i] = of.point(control_.places().x)[at]; });
+    return x;
+  }
+  LbfgsB::Result minimize(const Function& function, int max_evaluations, const StopPoll& stop) {
+    const auto evaluate = [&] {
+      std::vector<double> gradient(size_);
+      const double value = function(x(), gradient);
+      for_each([&](LbfgsNumbers& of, std::size_t at, std::size_t i) {
+        of.gradient(control_.places().gradient)[at] = gradient[i];
+      });
+      return value;
+    };
+    return control_.minimize(evaluate, max_evaluations, stop);
+  }
+  std::size_t breakpoints() const { return breakpoints_; }
+
+ private:
+  static std::size_t size_of(const std::vector<Ranges>& parts) {
+    std::size_t size = 0;
+    for (const Ranges& ranges : parts) {
+      for (const LbfgsNumbers::Range& range : ranges) size += range.count;
+    }
+    return size;
+  }
+  LbfgsB::Take take() {
+    return [this](const LbfgsStep& step) {
+      std::vector<double> answer;
+      for (LbfgsNumbers& of : numbers_) {
+        EXPECT_TRUE(combine(combining_of({.step = step}), answer, of.take(step)));
+      }
+      if (step.kind == LbfgsStepKind::next_breakpoints) breakpoints_ += answer.size() / numbers_of_breakpoint;
+      return answer;
+    };
+  }
+  // Calls visit(numbers, place among these, number of all).
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    for (std::size_t part = 0; part < numbers_.size(); ++part) {
+      std::size_t at = 0;
+      for (const LbfgsNumbers::Range& range : parts_[part]) {
+        for (std::size_t i = 0; i < range.count; ++i) visit(numbers_[part], at++, range.first + i);
+      }
+    }
+  }
+
+  std::vector<Ranges> parts_;
+  std::size_t size_;
+  std::deque<LbfgsNumbers> numbers_;  // which do not move
+  LbfgsB control_;
+  std::size_t breakpoints_ = 0;  // that were asked for
+};
 
 double paraboloid(std::span<const double> x, std::span<double> gradient) {
   double sum = 0;
@@ -89,7 +170,7 @@ std::vector<double> start_of(std::size_t size) {
 
 #ifdef BLCO_HAS_LBFGSB
 // All numbers at which the library evaluates the function; those from `first_free` on have no bounds.
-std::vector<std::vector<double>> evaluated_by_library(const LbfgsB::Function& function, std::size_t size,
+std::vector<std::vector<double>> evaluated_by_library(const Function& function, std::size_t size,
                                                       std::size_t first_free, std::size_t evaluations) {
   const int n = static_cast<int>(size);
   constexpr int m = 10;
@@ -137,9 +218,8 @@ TEST(LbfgsB, EvaluatesWhereTheLibraryDoes) {
                                         << is_poisson);
         const auto expected = evaluated_by_library(function, size, bounded, evaluations);
         ThreadPool threads(3);
-        LbfgsB minimizer(size, threads);
-        minimizer.bound(0, bounded);
-        std::ranges::copy(start_of(size), minimizer.x().begin());
+        Minimizer minimizer(size, threads, bounded);
+        minimizer.start_at(start_of(size));
         std::vector<double> differences;
         std::size_t held = 0;
 
@@ -169,27 +249,88 @@ TEST(LbfgsB, EvaluatesWhereTheLibraryDoes) {
 TEST(LbfgsB, EvaluatesWhereTheLibraryDoes) { GTEST_SKIP() << "liblbfgsb was not found when this was built"; }
 #endif
 
+// Each of a chain of numbers is drawn to its neighbours, and to a target that is below 0 for more than half of them.
+double chain(std::span<const double> x, std::span<double> gradient) {
+  std::ranges::fill(gradient, 0.0);
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double scale = 1 + static_cast<double>(i % 7) / 2;
+    const double off = x[i] - (static_cast<double>(i % 5) - 2.5);
+    sum += scale * off * off;
+    gradient[i] += 2 * scale * off;
+    if (i == 0) continue;
+    const double step = x[i] - x[i - 1];
+    sum += step * step / 10;
+    gradient[i] += step / 5;
+    gradient[i - 1] -= step / 5;
+  }
+  return sum;
+}
+
+// Of two modes each of three places has a part; a fourth one has nothing.
+std::vector<Ranges> in_several_places(std::size_t size) {
+  return {{{0, 10}, {60, 1000}}, {{10, 0}, {1060, 3}}, {}, {{10, 50}, {1063, size - 1063}}};
+}
+
+TEST(LbfgsB, EvaluatesAtTheSameNumbersWhereverTheyLie) {
+  struct Case {
+    Function function;
+    std::size_t size;
+    std::size_t bounded;
+    std::size_t least_breakpoints = 0;
+  };
+  const Factors counts(20, 2800, true);
+  for (const Case& test : {Case{chain, 20'000, 0},
+                           {chain, 20'000, 9000, 4000},
+                           {chain, 20'000, 20'000, 8000},
+                           {counts, counts.size(), counts.size(), 1}}) {
+    SCOPED_TRACE(testing::Message() << test.size << " numbers, " << test.bounded << " bounded");
+    const auto evaluated = [&](const std::vector<Ranges>& parts) {
+      std::vector<std::vector<double>> all;
+      ThreadPool threads(2);
+      Minimizer minimizer(parts, threads, test.bounded);
+      minimizer.start_at(start_of(test.size));
+      const auto keep = [&](std::span<const double> x, std::span<double> gradient) {
+        all.emplace_back(x.begin(), x.end());
+        return test.function(x, gradient);
+      };
+      minimizer.minimize(keep, 15, {});
+      all.push_back(minimizer.x());
+      EXPECT_GE(minimizer.breakpoints(), test.least_breakpoints);
+      return all;
+    };
+
+    const auto in_one = evaluated({{{0, test.size}}});
+    const auto in_several = evaluated(in_several_places(test.size));
+
+    ASSERT_EQ(in_several.size(), in_one.size());
+    EXPECT_GT(in_one.size(), 6);
+    for (std::size_t k = 0; k < in_one.size(); ++k) {
+      const double largest = std::ranges::max(in_one[k]);
+      for (std::size_t i = 0; i < test.size; ++i) ASSERT_NEAR(in_several[k][i], in_one[k][i], 1e-10 * largest) << k;
+    }
+  }
+}
+
 TEST(LbfgsB, GivesTheSameBitsOnAnyNumberOfThreads) {
   const Factors function(20, 2800, true);
   std::vector<std::vector<double>> found;
   for (const int width : {1, 3}) {
     ThreadPool threads(width);
-    LbfgsB minimizer(function.size(), threads);
-    minimizer.bound(0, function.size());
-    std::ranges::copy(start_of(function.size()), minimizer.x().begin());
+    Minimizer minimizer(function.size(), threads, function.size());
+    minimizer.start_at(start_of(function.size()));
 
     minimizer.minimize(function, 15, {});
 
-    found.emplace_back(minimizer.x().begin(), minimizer.x().end());
+    found.push_back(minimizer.x());
   }
   EXPECT_EQ(found[0], found[1]);
 }
 
 TEST(LbfgsB, FindsTheMinimumWithAndWithoutBounds) {
   for (const bool nonnegative : {false, true}) {
-    LbfgsB minimizer(50, serial);
-    if (nonnegative) minimizer.bound(0, 50);
-    std::ranges::fill(minimizer.x(), 0.5);
+    Minimizer minimizer(50, serial, nonnegative ? 50 : 0);
+    minimizer.start_at(std::vector<double>(50, 0.5));
 
     const LbfgsB::Result result = minimizer.minimize(paraboloid, 200, {});
 
@@ -206,7 +347,7 @@ TEST(LbfgsB, FindsTheMinimumWithAndWithoutBounds) {
 
 TEST(LbfgsB, EndsAfterTheEvaluationsThatItMayTakeWithTheBestOfThem) {
   for (const int limit : {1, 2, 5}) {
-    LbfgsB minimizer(50, serial);
+    Minimizer minimizer(50, serial, 0);
     int calls = 0;
     double least = std::numeric_limits<double>::infinity();
 
@@ -228,7 +369,7 @@ TEST(LbfgsB, EndsAfterTheEvaluationsThatItMayTakeWithTheBestOfThem) {
 }
 
 TEST(LbfgsB, EndsWhenToldAndAtAValueThatIsNotFinite) {
-  LbfgsB minimizer(50, serial);
+  Minimizer minimizer(50, serial, 0);
   EXPECT_EQ(minimizer.minimize(paraboloid, 100, [] { return true; }).evaluations, 1);
   int calls = 0;
   const auto breaks = [&](std::span<const double> x, std::span<double> gradient) {
@@ -246,23 +387,22 @@ TEST(LbfgsB, TellsWhatItWouldTakeWithoutTakingIt) {
   constexpr std::uint64_t count = std::uint64_t{1} << 44;
   constexpr std::uint64_t of_number = (6 + 20) * 8 + 16 + 2;  // vectors and 10 pairs; breakpoints; two flags
 
-  EXPECT_NEAR(static_cast<double>(bytes_of<LbfgsB>(count, serial) - count * of_number), 0, 64 << 20);
+  EXPECT_NEAR(static_cast<double>(bytes_of<LbfgsNumbers>(Ranges{{0, count}}, serial) - count * of_number), 0, 64 << 20);
+  EXPECT_LT(bytes_of<LbfgsB>(count, true, LbfgsB::Take(), serial), 1 << 20);
 }
 
 TEST(LbfgsB, LetsErrorsOfTheFunctionThrough) {
-  LbfgsB minimizer(3, serial);
+  Minimizer minimizer(3, serial, 0);
   const auto fails = [](std::span<const double>, std::span<double>) -> double { throw std::runtime_error("no"); };
 
   EXPECT_THROW(minimizer.minimize(fails, 100, {}), std::runtime_error);
 }
 
 TEST(LbfgsB, KeepsNothingBetweenCalls) {
-  LbfgsB first(50, serial);
-  LbfgsB second(50, serial);
-  first.bound(0, 50);
-  second.bound(0, 50);
+  Minimizer first(50, serial, 50);
+  Minimizer second(50, serial, 50);
   first.minimize(paraboloid, 7, {});
-  std::ranges::copy(first.x(), second.x().begin());
+  second.start_at(first.x());
 
   const double of_first = first.minimize(paraboloid, 7, {}).value;
 
