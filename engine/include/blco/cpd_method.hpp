@@ -72,7 +72,7 @@ bool sums_over_zeros(const Loss& loss);
 // The sum is exact, and is minimised by L-BFGS with bounds (Byrd, Lu, Nocedal & Zhu 1995): of gaussian and poisson that
 // over all zeros in closed form (evaluate.hpp); of the other losses where all cells are listed, or where there are at
 // most 2^18, by visiting each cell. Elsewhere fit_cpd takes GcpAdamMethod (fitted_method). Host memory beside the
-// backend: about 250 bytes per number of the factors, of which there are at most 190 million. poisson starts with five
+// backend: about 250 bytes per number of the rows that a process owns, of one process all. poisson starts with five
 // sweeps of CP-APR, unless the factors have no more numbers than a sweep has evaluations or come from a model, and goes
 // on in scales in which a step along the gradient is CP-APR's; the first sweep from a model has no scales. Where the
 // mean rate is below 1e-4, a millionth of it takes the place of 1e-10 within the logarithm, which would exceed it in a
