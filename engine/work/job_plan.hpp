@@ -51,6 +51,7 @@ class JobPlan {
 
  protected:
   bool has_peers() const { return peers_ != nullptr && peers_->size() > 1; }
+  // Whether the workers are threads of one process.
   bool are_threads() const { return has_peers() && peers_->chunk_queue() != nullptr; }
   // Plans for the rows that needs_ has, which is all unless they are set.
   void make();
