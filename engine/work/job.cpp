@@ -48,10 +48,10 @@ Job::Job(std::unique_ptr<ServingThreads> threads, const Tensor& tensor, const Co
     needs_.budget_bytes = job_budget(compute);
     devices_of(compute, &device_note_);
     plan_devices();
-    needs_.draws = queue_ != nullptr && has_chunks_to_share();
   } else if (holds_all_) {
     make();
   }
+  if (peers_ != nullptr && peers_->rank() == 0) needs_.draws = queue_ != nullptr && has_chunks_to_share();
   if (!compute.trace.empty() && declared == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
 }
