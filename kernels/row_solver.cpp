@@ -6,7 +6,6 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include "blco/refuse.hpp"
@@ -34,21 +33,19 @@ Matrix checked_copy(std::span<const double> v, int rank) {
   return copy;
 }
 
-double relative_tolerance(int rank) { return rank * std::numeric_limits<double>::epsilon(); }
-
-// True if every squared pivot exceeds the rounding errors of its elimination.
-bool is_definite(const Matrix& lower, const Matrix& v) {
-  const double threshold = relative_tolerance(static_cast<int>(v.rows())) * v.diagonal().maxCoeff();
+// True if every squared pivot exceeds the cutoff.
+bool is_definite(const Matrix& lower, const Matrix& v, double cutoff) {
+  const double threshold = static_cast<double>(v.rows()) * cutoff * v.diagonal().maxCoeff();
   return (lower.diagonal().array().square() > threshold).all();
 }
 
 // Returns the number of eigenvalues not treated as zero.
-int write_pseudo_inverse(const Matrix& v, MatrixMap out) {
+int write_pseudo_inverse(const Matrix& v, double cutoff, MatrixMap out) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(v);
   if (eigen.info() != Eigen::Success) {
     refuse("the eigenvalues of the normal equations do not converge; scale the initial factors down");
   }
-  const double threshold = relative_tolerance(static_cast<int>(v.rows())) * eigen.eigenvalues().cwiseAbs().maxCoeff();
+  const double threshold = static_cast<double>(v.rows()) * cutoff * eigen.eigenvalues().cwiseAbs().maxCoeff();
   const Eigen::VectorXd inverted =
       eigen.eigenvalues().unaryExpr([threshold](double value) { return value > threshold ? 1.0 / value : 0.0; });
   out.noalias() = eigen.eigenvectors() * inverted.asDiagonal() * eigen.eigenvectors().transpose();
@@ -57,13 +54,14 @@ int write_pseudo_inverse(const Matrix& v, MatrixMap out) {
 
 }  // namespace
 
-RowSolver::RowSolver(std::span<const double> v, int rank) : rank_(rank), numerical_rank_(rank) {
+RowSolver::RowSolver(std::span<const double> v, int rank, double cutoff)
+    : rank_(rank), cutoff_(cutoff), numerical_rank_(rank) {
   const Matrix copy = checked_copy(v, rank);
   matrix_.resize(v.size());
   MatrixMap matrix(matrix_.data(), rank, rank);
   {
     const Eigen::LLT<Matrix> factored(copy);
-    cholesky_ = factored.info() == Eigen::Success && is_definite(factored.matrixLLT(), copy);
+    cholesky_ = factored.info() == Eigen::Success && is_definite(factored.matrixLLT(), copy, cutoff);
     if (cholesky_) {
       lower_.resize(v.size());
       MatrixMap lower(lower_.data(), rank, rank);
@@ -73,7 +71,7 @@ RowSolver::RowSolver(std::span<const double> v, int rank) : rank_(rank), numeric
       return;
     }
   }
-  numerical_rank_ = write_pseudo_inverse(copy, matrix);
+  numerical_rank_ = write_pseudo_inverse(copy, cutoff, matrix);
 }
 
 }  // namespace blco

@@ -1,23 +1,34 @@
 // Solves the R x R system of a row update, A V = M, row by row.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "blco/kernel_choice.hpp"
+
 namespace blco {
 
-// V is symmetric positive semidefinite. Uses Cholesky if V is positive definite to working precision (every squared
-// pivot above R * eps * the largest diagonal entry). Otherwise uses the pseudo-inverse from V's eigenvalues, and treats
-// those up to R * eps * the largest as zero.
+// The share of the largest eigenvalue up to which, times R, another one counts as zero. In f64, what sums of that
+// precision round. A direction of a smaller share makes components that cancel, 1 / sqrt(share) times as large as the
+// tensor; where factors are rounded to f32, which leaves 6e-8 of that as an error, weaker ones are left out.
+constexpr double eigenvalue_cutoff(Precision precision) {
+  return precision == Precision::f64 ? std::numeric_limits<double>::epsilon() : 1e-9;
+}
+
+// V is symmetric positive semidefinite. Uses Cholesky if V is positive definite as far as the cutoff says (every
+// squared pivot above R * cutoff * the largest diagonal entry). Otherwise uses the pseudo-inverse from V's eigenvalues,
+// and treats those up to R * cutoff * the largest as zero.
 //
 // One thread, and nothing stops it: at rank 4096 Cholesky takes 1.5 seconds and the pseudo-inverse 70.
 class RowSolver {
  public:
   // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if that holds a number that
   // is not finite, or if `v` has not rank * rank numbers.
-  RowSolver(std::span<const double> v, int rank);
+  RowSolver(std::span<const double> v, int rank, double cutoff = eigenvalue_cutoff(Precision::f64));
 
   int rank() const { return rank_; }
+  double cutoff() const { return cutoff_; }
   bool is_cholesky() const { return cholesky_; }
   // R if Cholesky succeeded; otherwise the number of eigenvalues not treated as zero, at most R.
   int numerical_rank() const { return numerical_rank_; }
@@ -31,6 +42,7 @@ class RowSolver {
 
  private:
   int rank_ = 0;
+  double cutoff_;
   int numerical_rank_ = 0;
   bool cholesky_ = false;
   std::vector<double> matrix_;

@@ -259,7 +259,7 @@ SolvedRows SharedFactors::solve_rows(int mode, const RowProblem& problem) {
   settle(mode);
   StepOrder step{.kind = StepKind::solve_rows, .mode = mode, .columns = problem.solver->rank()};
   step.constraint = problem.constraint;
-  step.values[0] = problem.rho;
+  step.values = {problem.rho, problem.solver->cutoff()};
   SolvedRows solved{.squares = take(step, problem.system, problem.weights, [&] {
                       SolvedRows own = own_->solve_rows(mode, problem);
                       own.squares.push_back(own.inner);

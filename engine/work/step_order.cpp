@@ -9,9 +9,10 @@ std::vector<double> solve_rows(Factors& factors, const StepOrder& order, std::sp
                                std::span<const double> weights) {
   const auto columns = static_cast<std::size_t>(order.columns);
   const double rho = order.values[0];
+  const double cutoff = order.values[1];
   std::vector<double> factored(system.begin(), system.end());
   for (std::size_t r = 0; r < columns; ++r) factored[r * columns + r] += rho;
-  const RowSolver solver(factored, order.columns);
+  const RowSolver solver(factored, order.columns, cutoff);
   RowProblem problem(solver);
   problem.system = system;
   problem.weights = weights;

@@ -133,7 +133,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   cpd.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
   cpd.output = arguments.output;
   const CpdModel model = fit_cpd(tensor, cpd);
-  cli::report_system_ranks(reporter, system_ranks, model.rank);
+  cli::report_system_ranks(reporter, system_ranks, model);
   if (held_out) cli::report_held_out(reporter, *held_out, cpd);
   cli::report_model(reporter, model, cpd, arguments.output);
   checkpoints.check_last(arguments.output);

@@ -78,7 +78,7 @@ void note_old_checkpoint(Reporter& reporter, const std::filesystem::path& checkp
 
 // Prints one line per mode whose normal equations were rank-deficient, from the ranks per sweep and mode: the lowest
 // rank seen, and in how many sweeps.
-void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank);
+void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, const CpdModel& model);
 // `options` are those of the fit.
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output);

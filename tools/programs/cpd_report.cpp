@@ -275,7 +275,8 @@ void CheckpointLog::check_last(const std::filesystem::path& output) const {
               fmt::format("the model is whole in {}, but the last {} not saved: {}", output.string(), which, failure_));
 }
 
-void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank) {
+void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, const CpdModel& model) {
+  const int rank = model.rank;
   const std::size_t modes = system_ranks.empty() ? 0 : system_ranks.front().size();
   for (std::size_t n = 0; n < modes; ++n) {
     int min = rank;
@@ -287,8 +288,9 @@ void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>
     if (sweeps == 0) continue;
     reporter.print(
         "note    the normal equations of mode {} were rank-deficient (rank {} instead of {}) in {} "
-        "sweep{}: a smaller --rank would fit as well",
-        n, min, rank, sweeps, sweeps == 1 ? "" : "s");
+        "sweep{}: a smaller --rank would fit as well{}",
+        n, min, rank, sweeps, sweeps == 1 ? "" : "s",
+        model.precision == Precision::f64 ? "" : ", and --precision f64 maybe better");
   }
 }
 

@@ -218,7 +218,7 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   const double mean = trace > 0 ? trace / static_cast<double>(rank_) : 1.0;
   const double rho = constraint.needs_dual() ? mean : 0.0;
   for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
-  const RowSolver solver(factored, rank_);
+  const RowSolver solver(factored, rank_, eigenvalue_cutoff(context_.options.compute.precision));
   system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
   updated_modes_ = mode + 1;
   RowProblem problem(solver);

@@ -10,6 +10,7 @@
 
 #include "kernels/device_kind.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/fit/dense_model.hpp"
 #include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -259,6 +260,38 @@ TEST_F(Cpd, MixedPrecisionStaysNearerToTheFitOfDouble) {
   EXPECT_NEAR(model.fit(), fit_cpd(*tensor_, wide).fit(), 1e-9);
   for (const std::vector<double>& factor : model.factors) {
     for (const double number : factor) ASSERT_EQ(number, static_cast<double>(static_cast<float>(number)));
+  }
+}
+
+// More components than a matrix has columns: those beyond cancel others, and f32 must hold what is left.
+TEST(CpdNarrow, TellsTheFitOfTheModelThatItReturns) {
+  struct Case {
+    std::vector<std::uint64_t> shape;
+    int rank;
+  };
+  for (const Precision precision : {Precision::f32, Precision::mixed}) {
+    for (const auto& [shape, rank] : {Case{{8, 3}, 5}, {{5, 16, 1}, 16}, {{8, 1, 1, 3}, 4}, {{7, 18}, 8}}) {
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        const CpdModel truth = uniform_model(shape, 9, seed);
+        CoordinateTensor tensor{shape, cells_of(shape), {}};
+        for (const Point& cell : tensor.points) tensor.values.push_back(model_value(truth, cell));
+        const TemporaryFolder folder;
+        CpdOptions options{.rank = rank, .seed = seed};
+        options.compute.precision = precision;
+
+        const CpdModel model = fit_cpd(ingest_small_chunks(folder, tensor), options);
+
+        double residual = 0;
+        double norm = 0;
+        for (std::size_t i = 0; i < tensor.points.size(); ++i) {
+          residual += std::pow(tensor.values[i] - model_value(model, tensor.points[i]), 2);
+          norm += std::pow(tensor.values[i], 2);
+        }
+        const double fit = 1 - std::sqrt(residual / norm);
+        EXPECT_NEAR(model.fit(), fit, 1e-3) << "seed " << seed << ", rank " << rank;
+        EXPECT_GT(fit, 0.99) << "seed " << seed << ", rank " << rank;
+      }
+    }
   }
 }
 
