@@ -23,6 +23,10 @@ namespace {
 
 constexpr int without_weights = 0;  // the vector with the factor that carries them
 
+bool has_weights_or_penalty(const RowConstraint& constraint) {
+  return constraint.normalises() || constraint.is_held() || constraint.l1 > 0;
+}
+
 class CpAls final : public FitMethod {
  public:
   // Requires: the tensor's sum of squares is > 0.
@@ -61,6 +65,8 @@ class CpAls final : public FitMethod {
   void put_weights_down();
   bool starts_within_constraints() const;
   void find_first_objective(int mode, bool carries);
+  void take_scale();
+  void fit_scale(double inner);
   double squared_residual(double inner, std::span<const double> weights, const std::string& where);
   double fit(double inner, int sweep);
 
@@ -70,6 +76,8 @@ class CpAls final : public FitMethod {
   double norm_squared_;
   int carrier_;  // the mode that carries the weights while one is updated that keeps its scale; -1: none has to
   bool is_carrying_ = false;
+  bool fits_scale_;   // no mode fits the weights: they are all alike, and their best value is known
+  double scale_ = 1;  // which is that during a sweep, while the weights are 1
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // how far this sweep is, the mode included that has only begun
@@ -96,6 +104,9 @@ CpAls::CpAls(const FitContext& context)
       rank_(context.options.rank),
       norm_squared_(context.sum_of_squares()),
       carrier_(carrier_of(context.tensor.summary(), std::get<AlsMethod>(context.options.method).constraints)),
+      fits_scale_(
+          std::ranges::none_of(std::get<AlsMethod>(context.options.method).constraints, has_weights_or_penalty) &&
+          !std::get<AlsMethod>(context.options.method).constraints.empty()),
       weights_(static_cast<std::size_t>(rank_), 1.0),
       system_ranks_(static_cast<std::size_t>(order_), rank_) {}
 
@@ -164,6 +175,7 @@ void CpAls::run_step(SweepReport& report) {
   double inner = 0;
   weights_before_ = weights_;
   updated_modes_ = 0;
+  if (fits_scale_) take_scale();
   for (int mode = 0; mode < order_; ++mode) {
     if (constraint_of(mode).is_held()) continue;
     const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
@@ -186,9 +198,25 @@ void CpAls::run_step(SweepReport& report) {
     }
     inner = update.inner;
   }
-  report.fit = fit(inner, report.sweep);
+  if (fits_scale_) fit_scale(inner);
+  report.fit = fit(inner * scale_, report.sweep);
   report.objective = (1 - report.fit) * (1 - report.fit) * norm_squared_;
   report.system_ranks = system_ranks_;
+}
+
+// That of a model to go on from; other weights go into the first mode's rows.
+void CpAls::take_scale() {
+  const bool are_alike = std::ranges::all_of(weights_, [&](double weight) { return weight == weights_[0]; });
+  scale_ = are_alike && weights_[0] > 0 ? weights_[0] : 1;
+  for (double& weight : weights_) weight /= scale_;
+}
+
+// The best one for the rows, whose inner product with the tensor is known.
+void CpAls::fit_scale(double inner) {
+  const std::vector<double> grams = product_of_grams(context_.workers.factors(), order_, rank_);
+  const double best = inner / std::accumulate(grams.begin(), grams.end(), 0.0);
+  if (best > 0 && std::isfinite(best)) scale_ = best;
+  weights_.assign(weights_.size(), scale_);
 }
 
 // All weights, or all entries of a factor that keeps its scale, are zero.
@@ -209,7 +237,9 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   std::vector<double> system = product_of_grams(context_.workers.factors(), order_, rank_, mode);
   double trace = 0;
   for (std::size_t r = 0; r < rank; ++r) {
-    system[r * rank + r] += context_.options.ridge;
+    // |X - s A K^T|^2 + ridge |A|^2, divided by the scale s.
+    for (std::size_t s = 0; s < rank; ++s) system[r * rank + s] *= scale_;
+    system[r * rank + r] += context_.options.ridge / scale_;
     trace += system[r * rank + r];
   }
   const RowConstraint constraint = constraint_of(mode);
@@ -302,7 +332,8 @@ bool CpAls::starts_within_constraints() const {
 // Of the factors before their first update, by the first MTTKRP.
 void CpAls::find_first_objective(int mode, bool carries) {
   const auto rank = static_cast<std::size_t>(rank_);
-  const std::vector<double> weights = carries ? std::vector<double>(rank, 1.0) : weights_;
+  std::vector<double> weights = carries ? std::vector<double>(rank, 1.0) : weights_;
+  for (double& weight : weights) weight *= scale_;
   std::vector<double> outputs(numbers_of_block(rank_));
   std::vector<double> rows(outputs.size());
   double inner = 0;

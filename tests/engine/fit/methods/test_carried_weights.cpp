@@ -4,12 +4,15 @@
 
 #include <blco/memory_tensor.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "engine/fit/cp_fit.hpp"
+#include "tests/engine/fit/dense_model.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -109,6 +112,49 @@ TEST(CarriedWeights, ComeBackFromACheckpoint) {
   second.resume = first.checkpoint;
 
   expect_equal_models(fit_cpd(tensor, second), fit_cpd(tensor, mixed_options(constraints, 7)));
+}
+
+// Where all modes keep their scale, the weights have one value, which no limit holds for.
+TEST(CommonWeight, IsTheBestForTheRows) {
+  const RowConstraint halves{.set = RowSet::box, .lower = 0, .upper = 0.5};
+  const RowConstraint large{.set = RowSet::box, .lower = 1, .upper = 2};
+  for (const RowConstraint& constraint : {simplex_rows, halves, large}) {
+    for (const int rank : {1, 2}) {
+      SCOPED_TRACE(to_string(constraint) + ", rank " + std::to_string(rank));
+      const std::vector<std::uint64_t> shape{5, 4, 3};
+      const CpdModel truth = uniform_model(shape, 2, 9);
+      CoordinateTensor cells{shape, cells_of(shape), {}};
+      for (const Point& cell : cells.points) cells.values.push_back(rank == 1 ? 3 : 7 * model_value(truth, cell));
+      const TemporaryFolder folder;
+      const TensorFile tensor = ingest_small_chunks(folder, cells);
+      CpdOptions options = mixed_options({constraint, constraint, constraint}, 40);
+      options.rank = rank;
+
+      CpdModel model = fit_cpd(tensor, options);
+
+      const auto residual = [&] {
+        double sum = 0;
+        for (std::size_t i = 0; i < cells.points.size(); ++i) {
+          sum += std::pow(cells.values[i] - model_value(model, cells.points[i]), 2);
+        }
+        return sum;
+      };
+      const double best = residual();
+      EXPECT_NEAR(best, model.objective(), 1e-7 * tensor.summary().sum_of_squares);
+      if (rank == 1) EXPECT_LT(best, 1e-10 * tensor.summary().sum_of_squares);
+      for (const double factor : {0.999, 1.001 / 0.999}) {
+        for (double& weight : model.weights) weight *= factor;
+        EXPECT_GE(residual(), best);
+      }
+
+      // A fit that goes on begins where the last one ended.
+      model = fit_cpd(tensor, options);
+      CpdOptions more = options;
+      more.initial = &model;
+      more.max_sweeps = 1;
+      EXPECT_LE(fit_cpd(tensor, more).objective(), best * (1 + 1e-3) + 1e-9);
+    }
+  }
 }
 
 }  // namespace

@@ -210,5 +210,46 @@ TEST_F(FoundRidge, OfFewEntriesIsOne) {
   for (const Point& cell : cells_of(entries.shape)) EXPECT_NEAR(model_value(model, cell), 4, 2);
 }
 
+// What a first try has: a few ratings, all alike or not. The mean is the oracle.
+TEST(FoundRidge, IsNoWorseThanTheMeanOfFewEntries) {
+  std::mt19937_64 random(5);
+  for (const std::vector<std::uint64_t>& shape :
+       std::vector<std::vector<std::uint64_t>>{{2, 2, 2}, {4, 4}, {8, 8, 4}}) {
+    for (const std::size_t count : {1, 2, 4, 12, 40}) {
+      for (const int rank : {1, 2, 4}) {
+        for (const bool are_alike : {true, false}) {
+          std::map<Point, double> cells;
+          for (std::size_t i = 0; i < count; ++i) {
+            Point point;
+            for (const std::uint64_t length : shape) point.push_back(random() % length);
+            cells[point] = are_alike ? 4 : static_cast<double>(1 + random() % 5);
+          }
+          CoordinateTensor tensor{shape, {}, {}};
+          double sum = 0;
+          for (const auto& [point, value] : cells) {
+            tensor.points.push_back(point);
+            tensor.values.push_back(value);
+            sum += value;
+          }
+          const TemporaryFolder folder;
+          const CpdModel model =
+              fit_cpd(ingest_small_chunks(folder, tensor), {.method = CompletionMethod{}, .rank = rank});
+
+          const double mean = sum / static_cast<double>(cells.size());
+          double of_model = 0;
+          double of_mean = 0;
+          for (const auto& [point, value] : cells) {
+            of_model += std::pow(value - model_value(model, point), 2);
+            of_mean += std::pow(value - mean, 2);
+          }
+          const double slack = std::pow(0.05 * mean, 2) * static_cast<double>(cells.size());
+          EXPECT_LE(of_model, of_mean + slack)
+              << shape.size() << " modes, " << cells.size() << " entries, rank " << rank;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace blco
