@@ -327,12 +327,21 @@ TEST(ReportPlan, SaysWhereProcessesCannotShareTheChunksEvenly) {
   };
 
   EXPECT_THAT(text_of(2, 3), testing::HasSubstr("\nshare   3 chunks cannot be shared evenly; blco-ingest --chunk-nnz "
-                                               "65536 makes a tensor that can\n"));
+                                                "65536 makes a tensor that can\n"));
   EXPECT_THAT(text_of(8, 1), testing::HasSubstr("\nshare   1 chunk cannot be shared evenly; blco-ingest --chunk-nnz "
-                                               "16384 makes"));
+                                                "16384 makes"));
   EXPECT_THAT(text_of(2, 4), testing::Not(testing::HasSubstr("evenly")));
   EXPECT_THAT(text_of(4, 15), testing::Not(testing::HasSubstr("evenly")));
   EXPECT_THAT(text_of(1, 1), testing::Not(testing::HasSubstr("share")));
+
+  // No chunk size that is worth a chunk makes 5 shares of so few.
+  for (const std::uint64_t nnz : {10U, 200U, 4096U, 4096U * 6U}) {
+    tensor.nnz = nnz;
+    EXPECT_THAT(text_of(5, 3), testing::HasSubstr("\nshare   3 chunks cannot be shared evenly; the tensor is too small "
+                                                  "for so many processes\n"));
+  }
+  tensor.nnz = 4096 * 10;
+  EXPECT_THAT(text_of(5, 3), testing::HasSubstr("blco-ingest --chunk-nnz 4096 makes"));
 }
 
 }  // namespace

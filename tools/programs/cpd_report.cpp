@@ -147,13 +147,18 @@ double share_of_outsize_cells(const CpdModel& model) {
 void print_share(Reporter& reporter, int processes, const TensorSummary& tensor) {
   reporter.print("share   the tensor's chunks are shared by {} processes; plan and memory are of this one", processes);
   const auto shares = static_cast<std::uint64_t>(processes);
-  const std::uint64_t most = (tensor.chunk_count + shares - 1) / shares;
-  if (4 * most * shares <= 5 * tensor.chunk_count) return;
+  const auto are_even = [shares](std::uint64_t chunks) {
+    const std::uint64_t most = (chunks + shares - 1) / shares;
+    return 4 * most * shares <= 5 * chunks;
+  };
+  if (are_even(tensor.chunk_count)) return;
   constexpr std::uint64_t chunks_of_share = 16;
   constexpr std::uint64_t least_nnz = 4096;
-  reporter.print("share   {} cannot be shared evenly; blco-ingest --chunk-nnz {} makes a tensor that can",
-                 format_count(tensor.chunk_count, "chunk"),
-                 std::max(least_nnz, std::bit_floor(tensor.nnz / (chunks_of_share * shares))));
+  const std::uint64_t nnz = std::max(least_nnz, std::bit_floor(tensor.nnz / (chunks_of_share * shares)));
+  const bool helps = are_even((tensor.nnz + nnz - 1) / nnz);
+  reporter.print("share   {} cannot be shared evenly; {}", format_count(tensor.chunk_count, "chunk"),
+                 helps ? fmt::format("blco-ingest --chunk-nnz {} makes a tensor that can", nnz)
+                       : "the tensor is too small for so many processes");
 }
 
 }  // namespace
