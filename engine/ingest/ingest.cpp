@@ -347,9 +347,9 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
     // Their memory is free for the copies.
     sorted->source.reset();
     sort.reset();
-    report.ordered_modes =
-        write_copies(writer, info, sorted->orders,
-                     {copy_budget(options.memory_bytes, memory_bytes(sorted->labels)), compression, executor, meter});
+    write_copies(writer, info, sorted->orders,
+                 {copy_budget(options.memory_bytes, memory_bytes(sorted->labels)), compression, executor, meter},
+                 report);
   };
   IngestReport report = encode_container(sorted->input(entries, options.duplicates), sorted->plan, compression,
                                          std::move(file), executor, meter, write_others);
@@ -360,8 +360,8 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   for (const SkippedRows& skipped : reader.skipped_rows())
     report.skipped_rows.push_back({skipped.column, skipped.rows});
   report_modes(sorted->keyed_modes, report);
-  report.notes = reader.notes();
-  report.notes.insert(report.notes.end(), empty_modes.begin(), empty_modes.end());
+  for (const auto& notes : {empty_modes, reader.notes()})
+    report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   return report;
 }
 
@@ -398,7 +398,7 @@ static PackedEntries ingest_in_memory(CoordinateReader& reader, const IngestOpti
   sorted->source.reset();
   sort.reset();
   pack_copies(*chunks, sorted->orders,
-              {copy_budget(options.memory_bytes, memory_bytes(sorted->labels)), {}, executor, meter});
+              {copy_budget(options.memory_bytes, memory_bytes(sorted->labels)), {}, executor, meter}, notes);
   return {std::move(chunks), std::move(notes)};
 }
 

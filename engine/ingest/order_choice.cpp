@@ -132,6 +132,7 @@ OrderRequest parse_orders(const std::vector<std::string>& words, const std::vect
   const auto is = [&](const char* word) { return words.size() == 1 && words[0] == word; };
   if (words.empty() || is("none")) return request;
   request.by_counts = is("auto");
+  request.by_name = !is("auto") && !is("all");
   if (is("auto") || is("all")) {
     for (std::uint64_t n = 0; n < shape.size(); ++n) request.modes.push_back(n);
     return request;
@@ -156,6 +157,7 @@ std::uint64_t order_choice_bytes(bool has_high_word, std::uint64_t chunk_nnz, st
 std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRequest& request,
                                        const ScanBudget& budget, Executor& executor, ProgressMeter& meter) {
   const std::vector<std::uint64_t>& shape = natural.info().shape;
+  const BitModes natural_bits = layout_of(natural.info()).bit_modes();
   const Sample sample(natural, budget, executor, meter);
   const std::vector<double> lengths = shape.size() > 1 ? nonzeros_per_fiber(sample, shape) : std::vector<double>(1);
   std::vector<OrderedMode> modes;
@@ -170,7 +172,7 @@ std::vector<OrderedMode> choose_orders(const ChunkSource& natural, const OrderRe
     }
     layouts.emplace_back(shape, bit_modes_of(shape, chosen));
     // Passes of the mode already read such an order.
-    chosen.has_copy = layouts.back().bit_modes() != natural.info().bit_modes;
+    chosen.has_copy = layouts.back().bit_modes() != natural_bits;
   }
   if (!request.by_counts) return modes;
   const std::vector<std::uint64_t> rows = sample.add_up(

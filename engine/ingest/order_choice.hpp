@@ -19,6 +19,7 @@ namespace blco {
 struct OrderRequest {
   std::vector<std::uint64_t> modes = {};  // rising
   bool by_counts = false;                 // of these, only where it pays
+  bool by_name = false;                   // they were named one by one
 
   bool is_empty() const { return modes.empty(); }
 };

@@ -14,6 +14,7 @@
 #include "engine/ingest/chunk_sort.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
@@ -116,6 +117,18 @@ void check_copies(const OrderRequest& request, const TensorLayout& layout, std::
   if (needed > budget.total_bytes) refuse_budget(needed, budget);
 }
 
+// Of modes that were named and get no copy. `names` may be shorter than the order.
+static void add_notes(const OrderRequest& request, const std::vector<OrderedMode>& modes,
+                      const std::vector<std::string>& names, std::vector<std::string>& notes) {
+  if (!request.by_name) return;
+  for (const OrderedMode& mode : modes) {
+    if (mode.has_copy) continue;
+    const std::string name = mode.mode < names.size() ? names[mode.mode] : "mode" + std::to_string(mode.mode);
+    notes.push_back("the mode " + quoted_for_message(name) +
+                    " needs no copy: the natural order is its order, and its passes read that");
+  }
+}
+
 static void prepare(const ChunkSource& natural, const OrderRequest& request, const CopyJob& job) {
   ScanBudget budget = job.budget;
   budget.fixed_bytes += natural.held_bytes();
@@ -124,9 +137,9 @@ static void prepare(const ChunkSource& natural, const OrderRequest& request, con
   release_freed_memory();
 }
 
-std::vector<OrderedMode> write_copies(ContainerWriter& writer, const ContainerInfo& info, const OrderRequest& request,
-                                      const CopyJob& job) {
-  if (request.is_empty()) return {};
+void write_copies(ContainerWriter& writer, const ContainerInfo& info, const OrderRequest& request, const CopyJob& job,
+                  IngestReport& report) {
+  if (request.is_empty()) return;
   const std::unique_ptr<ChunkSource> natural = writer.natural_chunks(info);
   prepare(*natural, request, job);
   std::vector<OrderedMode> modes = choose_orders(*natural, request, job.budget, job.executor, job.meter);
@@ -137,13 +150,16 @@ std::vector<OrderedMode> write_copies(ContainerWriter& writer, const ContainerIn
     make_copy(
         *natural, layout, natural->held_bytes(), job, [&](StoredChunk&& chunk) { writer.append(chunk); }, mode);
   }
-  return modes;
+  add_notes(request, modes, info.mode_names, report.notes);
+  report.ordered_modes = std::move(modes);
 }
 
-void pack_copies(PackedChunks& natural, const OrderRequest& request, const CopyJob& job) {
+void pack_copies(PackedChunks& natural, const OrderRequest& request, const CopyJob& job,
+                 std::vector<std::string>& notes) {
   if (request.is_empty()) return;
   prepare(natural, request, job);
-  for (OrderedMode& mode : choose_orders(natural, request, job.budget, job.executor, job.meter)) {
+  std::vector<OrderedMode> modes = choose_orders(natural, request, job.budget, job.executor, job.meter);
+  for (OrderedMode& mode : modes) {
     if (!mode.has_copy) continue;
     ContainerInfo info = natural.info();
     const TensorLayout layout(info.shape, bit_modes_of(info.shape, mode));
@@ -156,6 +172,7 @@ void pack_copies(PackedChunks& natural, const OrderRequest& request, const CopyJ
     natural.add_copy(mode.mode, std::make_unique<PackedChunks>(std::move(info), std::move(chunks),
                                                                std::move(no_reorderings), std::vector<Labels>{}));
   }
+  add_notes(request, modes, natural.info().mode_names, notes);
 }
 
 }  // namespace blco

@@ -4,6 +4,7 @@
 
 #include <blco/ingest.hpp>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
@@ -32,10 +33,11 @@ void check_copies(const OrderRequest& request, const TensorLayout& layout, std::
                   const ScanBudget& budget);
 
 // Chooses the modes, and writes a copy for each behind the natural chunks, which are complete. Memory within the
-// budget. Throws as an ingest does.
-std::vector<OrderedMode> write_copies(ContainerWriter& writer, const ContainerInfo& info, const OrderRequest& request,
-                                      const CopyJob& job);
+// budget. The report gets the modes, and notes on those that were named in vain. Throws as an ingest does.
+void write_copies(ContainerWriter& writer, const ContainerInfo& info, const OrderRequest& request, const CopyJob& job,
+                  IngestReport& report);
 // The same in memory, where a copy is held within the budget too.
-void pack_copies(PackedChunks& natural, const OrderRequest& request, const CopyJob& job);
+void pack_copies(PackedChunks& natural, const OrderRequest& request, const CopyJob& job,
+                 std::vector<std::string>& notes);
 
 }  // namespace blco

@@ -64,9 +64,8 @@ class Saving {
       report_.reordered_modes.push_back(reordered.mode);
     }
     if (options.orders) {
-      report_.ordered_modes =
-          write_copies(writer_, info, parse_orders(*options.orders, info.shape, info.mode_names),
-                       {copy_budget(options.memory_bytes, tensor_.held_bytes()), compression_, pool_, meter_});
+      write_copies(writer_, info, parse_orders(*options.orders, info.shape, info.mode_names),
+                   {copy_budget(options.memory_bytes, tensor_.held_bytes()), compression_, pool_, meter_}, report_);
     } else {
       for (std::uint64_t mode = 0; mode < info.shape.size(); ++mode) {
         const ChunkSource* const copy = tensor_.ordered_copy(mode);

@@ -141,7 +141,8 @@ std::string order_text(const OrderedMode& mode, std::uint64_t nnz) {
   const std::string rows =
       mode.rows_per_nonzero > 0 ? fmt::format("{:.2f} rows per nonzero", mode.rows_per_nonzero) : "";
   if (!mode.has_copy) {
-    return fmt::format("mode {}: no copy{}", mode.mode, rows.empty() ? ", its order is the natural one" : "; " + rows);
+    const bool pays = mode.rows_per_nonzero <= most_rows_per_nonzero;
+    return fmt::format("mode {}: no copy{}", mode.mode, pays ? ", its order is the natural one" : "; " + rows);
   }
   return fmt::format("mode {}: {} bits per nonzero stored{}{}", mode.mode,
                      cli::format_bits(mode.index.stored + mode.value.stored, nnz), fibers,

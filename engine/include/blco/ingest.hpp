@@ -74,7 +74,7 @@ struct IngestReport {
   std::vector<FewerBins> fewer_bins = {};
   // What else the input may mean, with its place and what to do, as in messages: a line that may be a shape, quoted
   // fields that span lines, times far from today, keys that are equal as numbers, modes most of whose indices have no
-  // entry.
+  // entry; and named modes of options.orders that get no copy.
   std::vector<std::string> notes = {};
 };
 

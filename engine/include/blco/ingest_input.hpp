@@ -89,7 +89,7 @@ struct IngestOptions {
   // Modes, by name or by number from 0, that get a copy of all nonzeros in an order of their own, which their passes
   // read on the CPU. {"all"}: every mode. {"auto"}: each mode for which a copy promises to pay, by counts of the
   // nonzeros alone; see OrderedMode. Empty or {"none"}: no mode. Name a mode called "all", "auto" or "none" by its
-  // number. Not for held_out_to.
+  // number. A mode whose order is the natural one gets no copy. Not for held_out_to.
   std::vector<std::string> orders = {};
   ColumnOptions columns = {};
   std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels

@@ -266,6 +266,72 @@ TEST(OrderChoice, CountsWithinChunksAlikeOnAnyNumberOfThreads) {
   }
 }
 
+// All cells of short modes: there the natural order may have the bits of a mode on top.
+TEST(OrderChoice, MakesNoCopyInTheNaturalOrder) {
+  const TemporaryFolder folder;
+  for (const Shape& shape : std::vector<Shape>{{30, 2},
+                                               {60, 2},
+                                               {2, 30},
+                                               {31, 2},
+                                               {2, 2, 30},
+                                               {30, 2, 2},
+                                               {2, 2, 2, 100},
+                                               {30, 1},
+                                               {1, 30},
+                                               {1000, 2},
+                                               {5000, 1},
+                                               {2, 2, 2},
+                                               {40}}) {
+    CoordinateTensor tensor{shape, {Point(shape.size(), 0)}, {}};
+    for (std::size_t n = 0; n < shape.size(); ++n) {
+      const std::vector<Point> before = tensor.points;
+      for (std::uint64_t i = 1; i < shape[n]; ++i) {
+        for (Point point : before) {
+          point[n] = i;
+          tensor.points.push_back(point);
+        }
+      }
+    }
+    tensor.values.assign(tensor.points.size(), 2);
+    const CoordinateColumns<> columns(tensor);
+    std::vector<std::string> each_mode;
+    for (std::size_t n = 0; n < shape.size(); ++n) each_mode.push_back(std::to_string(n));
+    ingest_coordinates(columns.arrays(), folder / "plain.blco", {.chunk_nnz = 700});
+
+    for (const std::vector<std::string>& orders : {std::vector<std::string>{"auto"}, {"all"}, each_mode}) {
+      SCOPED_TRACE(testing::PrintToString(shape) + orders[0]);
+      const IngestOptions options{.chunk_nnz = 700, .orders = orders};
+      const IngestReport report = ingest_coordinates(columns.arrays(), folder / "t.blco", options);
+      const TensorFile file(folder / "t.blco");
+      const std::vector<std::string> natural = lines_of(file, "");
+      std::size_t copies = 0;
+      ASSERT_EQ(report.ordered_modes.size(), shape.size());
+      for (const OrderedMode& mode : report.ordered_modes) {
+        copies += mode.has_copy ? 1 : 0;
+        if (!mode.has_copy && mode.rows_per_nonzero > most_rows_per_nonzero) continue;
+        const std::vector<std::string> lines = lines_of(file, std::to_string(mode.mode));
+        EXPECT_EQ(mode.has_copy, lines != natural) << mode.mode;
+        for (const auto& chunk : in_chunks(lines, 700)) {
+          EXPECT_TRUE(std::ranges::is_sorted(
+              chunk, {}, [&](const std::string& line) { return point_of(line, shape.size())[mode.mode]; }));
+        }
+      }
+      EXPECT_EQ(file.summary().copies.size(), copies);
+      EXPECT_EQ(verify(file).chunks, (copies + 1) * file.summary().chunk_count);
+      EXPECT_EQ(report.notes.size(), orders == each_mode ? shape.size() - copies : 0);
+
+      const MemoryTensor memory(columns.arrays(), options);
+      EXPECT_EQ(memory.notes(), report.notes);
+      save(memory, folder / "memory.blco");
+      const IngestReport given = ingest_files({folder / "plain.blco"}, folder / "given.blco", {.orders = orders});
+      EXPECT_EQ(given.notes, report.notes);
+      for (const char* name : {"memory.blco", "given.blco"}) {
+        EXPECT_TRUE(file_contents(folder / name) == file_contents(folder / "t.blco")) << name;
+      }
+    }
+  }
+}
+
 TEST(OrderChoice, NamesABudgetThatSuffices) {
   const TemporaryFolder folder;
   const CoordinateTensor tensor = with_fibers(Shape(16, 9), 60000, 2);

@@ -24,8 +24,9 @@
 namespace blco {
 namespace {
 
+// Of {2, 2, 2, 5000} the natural order is that of mode 3, which has no copy.
 const std::vector<std::vector<std::uint64_t>> shapes = {
-    {120, 140, 90}, {30, 12, 40, 25}, {2, 3, 4000}, {300, 200}, {8192, 8000, 5000, 8191, 4097}};
+    {120, 140, 90}, {30, 12, 40, 25}, {2, 3, 4000}, {300, 200}, {2, 2, 2, 5000}, {8192, 8000, 5000, 8191, 4097}};
 
 class OrderedPasses : public testing::Test {
  protected:
