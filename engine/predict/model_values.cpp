@@ -44,12 +44,15 @@ double ModelValues::at(std::span<const std::uint64_t> point) const {
   return sums[0];
 }
 
-double deviance(const Loss& loss, double x, double m) {
+double deviance(const Loss& loss, double x, double m, int value_exponent) {
   if (!takes_value(loss, x)) return std::numeric_limits<double>::quiet_NaN();
   constexpr double infinite = std::numeric_limits<double>::infinity();
   if (m < 0 && needs_nonnegative_model(loss)) return infinite;
-  const double deviance = with_loss(loss, [&](const auto& of_kind) { return of_kind.excess(x, m); });
-  return std::isnan(deviance) ? infinite : std::max(deviance, 0.0);
+  const auto in_units = [&](double size) { return std::ldexp(size, -value_exponent); };
+  const double excess = with_loss(in_unit(loss, value_exponent),
+                                  [&](const auto& of_kind) { return of_kind.excess(in_units(x), in_units(m)); });
+  if (!(excess > 0)) return std::isnan(excess) ? infinite : 0;
+  return excess * std::exp2(unit_of(loss).degree * value_exponent);
 }
 
 }  // namespace blco

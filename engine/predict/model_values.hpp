@@ -27,7 +27,8 @@ class ModelValues {
 };
 
 // As <blco/predict.hpp> says; at least 0, and infinite where the loss takes no such m, or m is not finite. NaN for a
-// zero that the loss does not take. Requires: takes_entry(loss, x).
-double deviance(const Loss& loss, double x, double m);
+// zero that the loss does not take. 2^value_exponent is the unit, exponent_of_unit() of the loss. Requires:
+// takes_entry(loss, x).
+double deviance(const Loss& loss, double x, double m, int value_exponent = 0);
 
 }  // namespace blco

@@ -25,6 +25,7 @@
 #include "io/arrays/coo_reader.hpp"
 #include "io/container/model_file.hpp"
 #include "io/text/tns_writer.hpp"
+#include "kernels/losses.hpp"
 
 namespace blco {
 namespace {
@@ -192,6 +193,9 @@ class Prediction {
     job_.model = model_;
     job_.tucker = tucker_ ? &*tucker_ : nullptr;
     job_.loss = options_.loss.value_or(model_->loss);
+    // As the fit had it.
+    job_.value_exponent =
+        exponent_of_unit(job_.loss, model_->tensor_sum_of_squares / static_cast<double>(model_->tensor_nnz));
     job_.reader = reader_.get();
     job_.mode_names = known_.mode_names;
     job_.model_name = options_.model_name;

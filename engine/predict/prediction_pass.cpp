@@ -184,7 +184,7 @@ class PredictionPass {
       model_[to] = at_.at(point);
       if (!job_.has_values) continue;
       values_[to] = batch.values[i];
-      ratios_[to] = deviance(job_.loss, values_[to], model_[to]);
+      ratios_[to] = deviance(job_.loss, values_[to], model_[to], job_.value_exponent);
     }
   }
 

@@ -24,6 +24,7 @@ struct PredictionJob {
   std::string model_name;
   bool is_table = false;  // whose columns may be read in several ways
   Loss loss;
+  int value_exponent = 0;  // of deviance()
   bool has_values = true;
   bool skip_unknown = false;
   std::uint64_t top = 0;  // 0: all

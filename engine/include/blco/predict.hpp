@@ -99,7 +99,10 @@ struct PredictSummary {
 // 2009, section 3); the residual of its value x is x - m. The deviance compares the model with one that fits this
 // entry alone: it is 2 (f(x, m) - f(x, best m for x)) for the loss f (McCullagh & Nelder
 // 1989, section 2.3). For gaussian and huber it is the loss itself: (x - m)^2 is the deviance for a variance of 1,
-// because the negative log-likelihood is half of that. With e = 1e-10 as in <blco/loss.hpp>, and M = m + e:
+// because the negative log-likelihood is half of that. With M = m + e, where e is 1e-10, as in <blco/loss.hpp>, times
+// the unit in which the fit saw the values: where m is a size, the first power of two that is at least the root mean
+// square of the nonzeros of the fitted tensor (tensor_sum_of_squares / tensor_nnz is its square); otherwise, and where
+// the model does not have these numbers, 1:
 //
 //   loss             deviance                                              best m
 //   gaussian         (x - m)^2                                             x

@@ -60,6 +60,27 @@ TEST_P(EveryLoss, IsTheLossAboveItsMinimum) {
   }
 }
 
+// f(c x, c m) - f(c x, c best) = c^degree (f(x, m) - f(x, best)) for losses of sizes, if 1e-10 counts in the unit too.
+TEST_P(EveryLoss, ScalesWithTheUnit) {
+  const auto& [loss, is_nonnegative, counts_once, values] = GetParam();
+  if (scale_of(loss) != ModelScale::size) return;
+  double degree = 0;  // of gamma and rayleigh
+  if (loss.kind == LossKind::gaussian || loss.kind == LossKind::huber) degree = 2;
+  if (loss.kind == LossKind::poisson) degree = 1;
+  if (loss.kind == LossKind::beta) degree = loss.parameter;
+  for (const int exponent : {-200, -40, -3, 34, 100}) {
+    Loss scaled = loss;
+    if (loss.kind == LossKind::huber) scaled.parameter = std::ldexp(loss.parameter, exponent);
+    for (const double x : values) {
+      for (const double m : {0.0, 0.003, 1.0, 7.5}) {
+        EXPECT_DOUBLE_EQ(deviance(scaled, std::ldexp(x, exponent), std::ldexp(m, exponent), exponent),
+                         deviance(loss, x, m) * std::exp2(degree * exponent))
+            << "x " << x << " m " << m << " unit 2^" << exponent;
+      }
+    }
+  }
+}
+
 TEST_P(EveryLoss, IsInfiniteWhereTheLossTakesNoSuchModel) {
   const auto& [loss, is_nonnegative, counts_once, values] = GetParam();
   for (const double x : values) {

@@ -6,6 +6,7 @@
 #include <blco/ingest.hpp>
 #include <blco/memory_tensor.hpp>
 #include <blco/tensor_file.hpp>
+#include <cmath>
 #include <map>
 
 #include "tests/engine/coordinate_tensor.hpp"
@@ -91,6 +92,37 @@ TEST_F(FourModes, TheSummaryIsThatOfTheEntries) {
   EXPECT_EQ(summary.max_model, *std::ranges::max_element(all.model));
   EXPECT_EQ(summary.impossible_entries, 0u);
   EXPECT_EQ(summary.input_format, "FROSTT text");
+}
+
+// Powers of two change no other bit, and gamma, which knows no unit, has no deviance where a model is exact.
+TEST_F(FourModes, DeviancesCountInTheUnitOfTheTensorOfTheModel) {
+  CoordinateTensor exact = tensor_;
+  model_.tensor_nnz = exact.points.size();
+  for (std::size_t i = 0; i < exact.points.size(); ++i) {
+    exact.values[i] = value_by_loop(model_, exact.points[i]);
+    model_.tensor_sum_of_squares += exact.values[i] * exact.values[i];
+  }
+  std::map<LossKind, PredictSummary> in_usual_unit;
+  for (const int exponent : {0, -40, 60, -300}) {
+    CpdModel model = model_;
+    for (double& weight : model.weights) weight = std::ldexp(weight, exponent);
+    model.tensor_sum_of_squares = std::ldexp(model.tensor_sum_of_squares, 2 * exponent);
+    CoordinateTensor scaled = exact;
+    for (double& value : scaled.values) value = std::ldexp(value, exponent);
+    const MemoryTensor tensor(CoordinateColumns<>(scaled).arrays(), {.duplicates = DuplicatePolicy::last});
+    for (const LossKind kind : {LossKind::gamma, LossKind::rayleigh, LossKind::poisson}) {
+      CollectedPredictions all;
+      const PredictSummary summary = predict(model, tensor, all.sink(), {.loss = Loss{kind}});
+
+      const PredictSummary& usual = in_usual_unit.try_emplace(kind, summary).first->second;
+      const double unit = kind == LossKind::poisson ? std::ldexp(1.0, exponent) : 1.0;
+      EXPECT_EQ(summary.sum_of_deviances, usual.sum_of_deviances * unit) << exponent;
+      EXPECT_EQ(summary.max_deviance, usual.max_deviance * unit) << exponent;
+      if (kind == LossKind::gamma) {
+        EXPECT_LT(summary.sum_of_deviances, 1e-9);
+      }
+    }
+  }
 }
 
 TEST_F(FourModes, ThreadsAndMemoryChangeNoBitOfAnEntry) {
