@@ -82,7 +82,6 @@ def test_what_ends_a_fit_ends_all_ranks(planted):
 def test_keywords_of_ranks_are_those_of_a_fit(planted):
     tensor = blco.tensor(*planted)
 
-    assert blco.fit_ranks(tensor, []).rows == []
     assert blco.fit_ranks(tensor, [np.int64(2)], max_sweeps=2).rows[0].model.starts is None
     with pytest.raises(TypeError, match="unexpected keyword argument 'sweeps'"):
         blco.fit_ranks(tensor, [1, 2], sweeps=3)
@@ -93,3 +92,9 @@ def test_keywords_of_ranks_are_those_of_a_fit(planted):
 def test_no_start_is_refused(planted):
     with pytest.raises(blco.InvalidArgument, match="start"):
         blco.fit_cpd(blco.tensor(*planted), 2, starts=0)
+
+
+@pytest.mark.parametrize("ranks", [3, [], "23", None])
+def test_ranks_are_a_list_of_at_least_one(planted, ranks):
+    with pytest.raises(blco.InvalidArgument, match=r"ranks: give a list of ranks, such as range\(1, 6\), not "):
+        blco.fit_ranks(blco.tensor(*planted), ranks)

@@ -369,3 +369,81 @@ def test_a_mode_says_which_clock_counts_and_new_rows_follow_what_is_known(tmp_pa
         assert local.mode_names == utc.mode_names == ("at", "x")
     with pytest.raises(blco.InvalidArgument, match="column 'at': the time zone 'Mars/Base' is not in the machine's"):
         blco.tensor(pyarrow.table({"at": pyarrow.array([0], pyarrow.timestamp("s", "Mars/Base"))}), modes=["at:day"])
+
+
+def frame_of(**columns):
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
+UNREADABLE = {"mixed": [1, "x"], "complex": [1j, 2], "huge": [2**70, 1]}
+
+
+@pytest.mark.parametrize("column", UNREADABLE)
+def test_a_column_of_a_frame_is_read_only_if_it_is_asked_for(column, tmp_path):
+    frame = frame_of(user=["a", "b"], other=UNREADABLE[column], n=[1, 2])
+
+    for tensor in (blco.tensor(frame, modes=["user"], value="n"),
+                   blco.ingest(frame, tmp_path / "out.blco", modes=["user"], value="n"),
+                   blco.tensor(frame.set_index("other"), modes=["user"], value="n")):
+        assert cells_of(tensor) == {("a",): 1, ("b",): 2}
+    for words, said in (({"modes": ["user", "other"]}, "which `modes` asks for, cannot be read.*make all of it texts"),
+                        ({"modes": ["user"], "value": "other"}, "which `value` asks for, cannot be read.*real numbers")):
+        with pytest.raises(blco.InvalidArgument, match=f"column 'other' of the type (object|complex128), {said}"):
+            blco.tensor(frame, **words)
+
+
+def test_columns_of_frames_may_be_named_by_numbers_which_are_no_places():
+    frame = frame_of(**{"n": ["x", "y"]}).set_axis([1], axis=1)
+    frame[0] = [3, 4]
+    named = frame_of(user=["a", "b"], n=[1, 2])
+
+    for modes, value in (([1], 0), (["1"], "0"), ([np.int64(1)], "0")):
+        tensor = blco.tensor(frame, modes=modes, value=value)
+        assert tensor.mode_names == ("1",) and cells_of(tensor) == {("x",): 3, ("y",): 4}
+    model = blco.fit_cpd(tensor, 1, max_sweeps=1)
+    assert np.allclose(model.predict(frame), [3, 4])
+    for table, words in ((named, {"modes": [0]}), (named, {"modes": ["user"], "value": 1}), (frame, {"modes": [2]}),
+                         (pyarrow.table({"0": ["a"]}), {"modes": [0]})):
+        with pytest.raises(blco.InvalidArgument, match="no column has the name [012]; give names of columns, which are "
+                                                       "texts such as 'user', and not their places"):
+            blco.tensor(table, **words)
+    with pytest.raises(blco.InvalidArgument, match="the table has no column 'nobody', which `modes` asks for; its columns "
+                                                   "are: user, n$"):
+        blco.tensor(named, modes=["nobody"])
+
+
+def test_columns_of_one_name_are_refused_only_if_they_are_asked_for():
+    frame = frame_of(user=["a", "b"], item=["x", "y"], n=[1, 2])
+    twice = frame.set_axis(["user", "n", "n"], axis=1)
+    model = blco.fit_cpd(blco.tensor(frame, modes=["user", "n"]), 1, max_sweeps=1)
+
+    assert cells_of(blco.tensor(twice, modes=["user"])) == {("a",): 1, ("b",): 1}
+    for words, option in (({"modes": ["user", "n"]}, "modes"), ({"modes": ["user"], "value": "n"}, "value")):
+        for table in (twice, pyarrow.table([["a"], [1], [2]], names=twice.columns)):
+            with pytest.raises(blco.InvalidArgument, match=f"has 2 columns named 'n', which `{option}` asks for; rename"):
+                blco.tensor(table, **words)
+    for table in (twice, pyarrow.table([["a"], [1], [2]], names=twice.columns)):
+        with pytest.raises(blco.InvalidArgument, match="the table has 2 columns named 'n', which is a mode; rename all but"):
+            model.predict(table)
+
+
+def test_named_levels_of_an_index_are_columns():
+    frame = frame_of(user=["a", "b", "a"], day=["x", "y", "y"], n=[1, 2, 4])
+    indexed = frame.set_index(["user", "day"])
+
+    tensor = blco.tensor(indexed, modes=["user", "day"], value="n")
+
+    assert cells_of(tensor) == cells_of(blco.tensor(frame, modes=["user", "day"], value="n"))
+    model = blco.fit_cpd(tensor, 1, max_sweeps=1)
+    assert np.array_equal(model.predict(indexed), model.predict(frame))
+
+
+@pytest.mark.parametrize("make", [lambda: frame_of(user=["a"])["user"], lambda: of_polars()["shop"],
+                                  lambda: pyarrow.chunked_array([["a"]])])
+def test_a_column_alone_is_no_table(make):
+    with pytest.raises(blco.InvalidArgument, match="name columns of a table with a column per mode, which a "
+                                                   "(Series|ChunkedArray) is not"):
+        blco.tensor(make(), modes=["user"])
+    model = blco.fit_cpd(blco.tensor([[0, 1]], 1), 1, max_sweeps=1)
+    with pytest.raises(blco.InvalidArgument, match="the cells have coordinates of 1 modes, but the model has 2"):
+        model.predict(make())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from . import _blco
-from ._errors import IoError, words_of
+from ._errors import InvalidArgument, IoError, words_of
 
 ROWS = 2**16  # of a model, at a time
 
@@ -75,23 +76,72 @@ def model_reader(
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
 
 
-def table_of(source: Any, words: Sequence[str]) -> Any:
-    """A table with an Arrow C stream. Of one of pandas, columns of `words` that are periods become texts in the order of
-    time, and categories keep their order, which Arrow would have for ordered ones alone.
+def is_frame(source: Any) -> bool:
+    """A table of pandas, or of a library that builds on its class."""
+    return getattr(source, "ndim", 0) == 2 and any(base.__module__.split(".")[0] == "pandas"
+                                                   for base in type(source).__mro__)
+
+
+Columns = dict[str, list[Callable[[], Any]]]
+
+
+def columns_of_frame(frame: Any) -> Columns:
+    """What gives each column, by its name as a text: all columns of that name, or else a level of the index."""
+    columns: Columns = {}
+    for place, label in enumerate(frame.columns):
+        columns.setdefault(str(label), []).append(partial(frame.iloc.__getitem__, (slice(None), place)))
+    for level, label in enumerate(frame.index.names):
+        if label is not None:
+            columns.setdefault(str(label), [lambda level=level: frame.index.get_level_values(level).to_series()])
+    return columns
+
+
+def only_column(columns: Columns, name: str, asking: str) -> Any:
+    """The column of this name; `asking` says in an error what it is for."""
+    found = columns[name]
+    if len(found) > 1:
+        raise InvalidArgument(f"the table has {len(found)} columns named {name!r}, {asking}; rename all but one")
+    return found[0]()
+
+
+def _as_arrow(column: Any, name: str, asking: str, remedy: str) -> Any:
+    import pyarrow
+
+    kind = type(column.dtype).__name__
+    if kind == "PeriodDtype":
+        periods = column.astype("category")
+        column = periods.cat.rename_categories(periods.cat.categories.astype(str)).cat.as_ordered()
+    elif kind == "CategoricalDtype" and not column.cat.ordered:
+        column = column.cat.remove_unused_categories().cat.as_ordered()
+    try:
+        return pyarrow.Array.from_pandas(column)
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
+        said = "" if isinstance(error, NotImplementedError) else f": {words_of(error)}"  # a number that Arrow has for it
+        raise InvalidArgument(
+            f"column {name!r} of the type {column.dtype}, {asking}, cannot be read{said}; {remedy}") from error
+
+
+def table_of(source: Any, modes: Sequence[str], value: str | None) -> Any:
+    """A table with an Arrow C stream. Of one of pandas it has the columns that `modes` and `value` ask for. Periods become
+    texts in the order of time, and categories keep their order, which Arrow would have for ordered ones alone.
     """
-    if type(source).__module__.split(".")[0] != "pandas" or not hasattr(source, "columns"):
+    if not is_frame(source):
         return source
-    named = {_column_named(word, [name for name in source.columns if isinstance(name, str)]) for word in words}
-    changed = {}
-    for name in named - {None}:
-        column = source[name]
-        kind = type(column.dtype).__name__
-        if kind == "PeriodDtype":
-            periods = column.astype("category")
-            changed[name] = periods.cat.rename_categories(periods.cat.categories.astype(str)).cat.as_ordered()
-        elif kind == "CategoricalDtype" and not column.cat.ordered:
-            changed[name] = column.cat.remove_unused_categories().cat.as_ordered()
-    return source.assign(**changed) if changed else source
+    try:
+        import pyarrow
+    except ImportError:
+        raise ModuleNotFoundError("a table of pandas is read by pyarrow: pip install 'blco[parquet]'") from None
+    columns = columns_of_frame(source)
+    named = [_column_named(mode, columns) for mode in modes]
+    if None in named or (value and value not in columns):  # refused by the library, which lists those that there are
+        return pyarrow.table({name: pyarrow.array([], pyarrow.int64()) for name in columns})
+    arrays = {}
+    for name in dict.fromkeys([*named, *([value] if value else [])]):
+        is_mode = name in named
+        asking = f"which `{'modes' if is_mode else 'value'}` asks for"
+        remedy = "make all of it texts, as by astype(str), or whole numbers" if is_mode else "give real numbers"
+        arrays[name] = _as_arrow(only_column(columns, name, asking), name, asking, remedy)
+    return pyarrow.table(arrays)
 
 
 def is_parquet(path: str | os.PathLike) -> bool:
@@ -134,7 +184,7 @@ class Parquet:
         return rows.to_reader().__arrow_c_stream__(requested_schema)
 
 
-def _column_named(word: str, names: Sequence[str]) -> str | None:
+def _column_named(word: str, names: Collection[str]) -> str | None:
     """The column of a mode such as "price:bins=20"."""
     while word not in names and ":" in word:
         word = word.rpartition(":")[0]

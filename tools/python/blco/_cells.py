@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arrays import columns_of, parts_of
+from ._arrow import Columns, columns_of_frame, is_frame, only_column
 from ._errors import InvalidArgument
 from ._tensor import Tensor, is_table
 
@@ -15,16 +17,21 @@ if TYPE_CHECKING:
 
 
 def _columns_of_table(table: Any, names: tuple[str, ...]) -> list[np.ndarray]:
-    if type(table).__module__.split(".")[0] not in ("pandas", "polars"):
+    columns: Columns
+    if is_frame(table):
+        columns = columns_of_frame(table)
+    elif type(table).__module__.split(".")[0] == "polars":
+        columns = {name: [partial(table.get_column, name)] for name in table.columns}
+    else:
         import pyarrow
 
-        table = pyarrow.table(table)
-    known = list(getattr(table, "column_names", table.columns))
+        columns, table = {}, pyarrow.table(table)
+        for place, name in enumerate(table.column_names):
+            columns.setdefault(name, []).append(partial(table.column, place))
     for name in names:
-        if name not in known:
-            raise InvalidArgument(f"the table has no column {name!r} of that mode; its columns are "
-                                  f"{', '.join(map(str, known))}")
-    return [np.asarray(table[name]) for name in names]
+        if name not in columns:
+            raise InvalidArgument(f"the table has no column {name!r} of that mode; its columns are {', '.join(columns)}")
+    return [np.asarray(only_column(columns, name, "which is a mode")) for name in names]
 
 
 def _text(label: Any) -> str:

@@ -331,8 +331,10 @@ def fit_ranks(
     """
     if options["comm"] is not None:
         raise InvalidArgument("`comm` goes with fit_cpd, whose processes but the first have no model to weigh")
-    numbers = [whole("ranks", rank, 1) for rank in ranks]
-    words: dict[str, Any] = {"rank": max(numbers, default=1), "method": method, **options}
+    numbers = [whole("ranks", rank, 1) for rank in ranks] if np.iterable(ranks) and not isinstance(ranks, str) else []
+    if not numbers:
+        raise InvalidArgument(f"ranks: give a list of ranks, such as range(1, 6), not {ranks!r}")
+    words: dict[str, Any] = {"rank": max(numbers), "method": method, **options}
     starts, progress, callback, _ = (words.pop(name) for name in ("starts", "progress", "callback", "comm"))
     with callback_of(progress) as shown:
         found, choice, raised = _blco.fit_ranks(handle_of(tensor), _words(words, tensor), numbers,

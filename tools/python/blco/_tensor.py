@@ -184,24 +184,43 @@ def open(path: Path) -> Tensor:
 
 
 def is_table(source: Any) -> bool:
-    return hasattr(source, "__arrow_c_stream__")
+    """As opposed to a column alone, which offers a stream too."""
+    return hasattr(source, "__arrow_c_stream__") and (
+        hasattr(source, "columns") or not (hasattr(source, "dtype") or hasattr(source, "type")))
 
 
-def _columns(modes: Any, value: Any, values: Any, labels: Any) -> dict[str, Any]:
+def _name_of_column(option: str, word: Any, source: Any) -> str:
+    """The name as a text. What is no text must be the name itself, as tables of pandas may have it, and is no place."""
+    if isinstance(word, str):
+        return word
+    if _arrow.is_frame(source) and word is not None and word in [*source.columns, *source.index.names]:
+        return str(word)
+    raise InvalidArgument(f"{option}: no column has the name {word!r}; give names of columns, which are texts such as "
+                          "'user', and not their places")
+
+
+def _names_of_columns(modes: Any, value: Any, source: Any) -> dict[str, Any]:
+    modes = names_of("modes", modes)
+    return {"modes": modes and [_name_of_column("modes", mode, source) for mode in modes],
+            "value": None if value is None else _name_of_column("value", value, source)}
+
+
+def _columns(source: Any, modes: Any, value: Any, values: Any, labels: Any) -> dict[str, Any]:
     """What `modes` and `value` say of a table."""
     if values is not None or labels is not None:
         raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
-    modes = names_of("modes", modes)
-    if not modes:
+    columns = _names_of_columns(modes, value, source)
+    if not columns["modes"]:
         raise InvalidArgument("modes: name the columns of the table that become modes")
-    return {"modes": modes, "value": value}
+    return columns
 
 
 def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels: Any, dense: bool) -> tuple:
     """Coordinates, values and labels, and the shape."""
     refuse_other(source)
     if modes is not None or value is not None:
-        raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
+        raise InvalidArgument("`modes` and `value` name columns of a table with a column per mode, which a "
+                              f"{type(source).__name__} is not; coordinates have `mode_names` and `values`")
     columns, numbers, shape = entries_of(source, values, lengths_of(shape), dense)
     return columns, numbers, labels_of(labels), shape
 
@@ -255,8 +274,8 @@ def tensor(
              "compact": compact, "orders": orders_of(orders), "shape": lengths_of(shape),
              "mode_names": names_of("mode_names", mode_names)}
     if is_table(coords) and not dense:
-        words |= _columns(modes, value, values, labels) | {"missing": missing}
-        coords = _arrow.table_of(coords, words["modes"])
+        words |= _columns(coords, modes, value, values, labels) | {"missing": missing}
+        coords = _arrow.table_of(coords, words["modes"], words["value"])
         with interrupts_of_source(), callback_of(progress) as shown:
             handle, notes = _blco.pack_table(coords, words, shown)
         _warn(notes)
@@ -330,18 +349,18 @@ def ingest(
     for written in (output, held_out_to):
         refuse_inputs(written, *(paths if has_paths else ()), *(files or {}).values())
     if has_paths and all(map(_arrow.is_parquet, paths)):
-        named = [*_columns(modes, value, values, None if files else labels)["modes"], value]
+        named = [*_columns(source, modes, value, values, None if files else labels)["modes"], value]
         source, has_paths = _arrow.Parquet(paths, [name for name in named if name]), False
     if has_paths:
         if values is not None or (labels is not None and files is None):
             raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
-        words |= of_text | of_tables | {"modes": names_of("modes", modes), "value": value}
+        words |= of_text | of_tables | _names_of_columns(modes, value, source)
         with callback_of(progress) as shown:
             report = _blco.ingest_paths(list(paths), output, words, shown)
     elif is_table(source) and not dense:
         _refuse(of_text, "files of text")
-        words |= of_tables | _columns(modes, value, values, None if files else labels)
-        source = _arrow.table_of(source, words["modes"])
+        words |= of_tables | _columns(source, modes, value, values, None if files else labels)
+        source = _arrow.table_of(source, words["modes"], words["value"])
         with interrupts_of_source(), callback_of(progress) as shown:
             report = _blco.ingest_table(source, output, words, shown)
     else:
