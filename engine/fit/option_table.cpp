@@ -314,7 +314,7 @@ void add_start_and_end(std::vector<Option<CpdOptions>>& table) {
                              .word = "TIME",
                              .is_above_least = true,
                              .help = "Stop after this time, with the model of the last sweep",
-                             .syntax = "TIME is a number with a unit, such as 90s, 30m or 2h"},
+                             .syntax = "TIME is a number of seconds, or has a unit, such as 30m or 2h"},
                             &CpdOptions::time_limit_seconds));
 }
 

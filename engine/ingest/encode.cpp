@@ -45,7 +45,12 @@ class CompensatedSum {
 struct EncodedChunk {
   StoredChunk stored;
   double sum_of_squares = 0;
+  bool is_zero = false;  // all its values are, as far as the host has seen them
 };
+
+bool are_zero(std::span<const double> values) {
+  return !values.empty() && std::ranges::all_of(values, [](double value) { return value == 0; });
+}
 
 // The bounds of lines that have one key.
 void widen_bounds(std::span<const std::uint64_t> lines, std::uint64_t key, const TensorLayout& layout,
@@ -121,6 +126,7 @@ EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, co
   EncodedChunk chunk;
   find_bounds(batch, layout, chunk.stored);
   chunk.sum_of_squares = sum_of_squares(batch.values);
+  chunk.is_zero = are_zero(batch.values);
   const auto store = [&](Column column, auto&& encode, auto& entries) {
     std::vector<std::byte> payload = encode(entries, std::exchange(buffers.payload, {}));
     if (!keeps) free_memory(entries);
@@ -140,6 +146,7 @@ EncodedChunk encode_packed(DevicePackedChunk&& packed, const Compression& compre
   chunk.stored.lower = std::move(packed.lower);
   chunk.stored.upper = std::move(packed.upper);
   chunk.sum_of_squares = packed.values.empty() ? packed.sum_of_squares : sum_of_squares(packed.values);
+  chunk.is_zero = are_zero(packed.values);
   if (!packed.values.empty()) packed[Column::value] = encode_values(packed.values);
   free_memory(packed.values);
   for (std::size_t c = 0; c < column_count; ++c) {
@@ -157,6 +164,7 @@ class Totals {
   void append(std::vector<EncodedChunk>& chunks) {
     for (EncodedChunk& chunk : chunks) {
       squares_.add(chunk.sum_of_squares);
+      is_zero_ = is_zero_ && chunk.is_zero;
       ++report_.chunk_count;
       for (std::size_t c = 0; c < column_count; ++c) {
         const StoredPayload& column = chunk.stored.columns[c];
@@ -175,6 +183,11 @@ class Totals {
     info.nnz = nnz;
     info.sum_of_squares = squares_.total();
     if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input has no nonzeros; a tensor requires at least one");
+    if (is_zero_ && info.reading.duplicates) {
+      refuse("all values are zero, once entries of equal coordinates are one by " +
+             option_name("duplicates", to_string(*info.reading.duplicates)));
+    }
+    if (is_zero_) refuse("all values are zero; a tensor requires one that is not");
     if (info.sum_of_squares < min_sum_of_squares) {
       throw Error(ErrorKind::invalid_argument,
                   "all values are zero, or so small that their squares are zero; scale small values up");
@@ -191,6 +204,7 @@ class Totals {
  private:
   const ChunkSink* sink_;
   CompensatedSum squares_;
+  bool is_zero_ = true;
   IngestReport report_;
 };
 

@@ -207,8 +207,16 @@ class Prediction {
 
   PredictSummary write(const TextSink& text, char separator, const ProgressCallback& progress) {
     PredictionTable table(known_.mode_names, model_->labels, separator, options_.index_base, text, pool_);
-    table.write_header(job_.has_values);
-    const PredictSummary summary = run([&](const PredictionBlock& block) { table.write(block); }, progress);
+    bool has_header = false;
+    const auto begin = [&] {
+      if (!std::exchange(has_header, true)) table.write_header(job_.has_values);
+    };
+    const auto write_block = [&](const PredictionBlock& block) {
+      begin();  // an input that is refused before it has entries leaves nothing on standard output
+      table.write(block);
+    };
+    const PredictSummary summary = run(write_block, progress);
+    begin();
     table.finish();
     return summary;
   }

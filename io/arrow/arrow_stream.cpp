@@ -39,7 +39,7 @@ ArrowOwner<ArrowSchema> ArrowStream::read_schema() {
   if (code != 0) fail(*stream_, code, "the Arrow stream gives no schema");
   if (std::string_view(schema->format) != "+s") {
     refuse("the Arrow stream has arrays of the format " + quoted_for_message(schema->format) +
-           ", but no table; give one with named columns");
+           ", but no table; give a table with a column per mode");
   }
   return schema;
 }

@@ -99,16 +99,29 @@ void check_encoding(std::string_view text, const std::string& place) {
   }
 }
 
+// A column whose name differs by case and surrounding blanks alone, or nothing.
+std::string explain_similar_name(const std::vector<std::string>& names, std::string_view name) {
+  const auto plain = [](std::string_view text) {
+    const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+    std::string word(text.substr(first, text.find_last_not_of(" \t") + 1 - first));
+    for (char& c : word) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return word;
+  };
+  const auto found = std::ranges::find(names, plain(name), plain);
+  return found == names.end() ? "" : "; perhaps " + quoted_for_message(*found) + " is meant";
+}
+
 // Position of the only column with this name.
-std::size_t find_column(const CsvHeader& header, const std::string& name, const char* option, const fs::path& file) {
+std::size_t find_column(const CsvHeader& header, const std::string& name, const std::string& asking,
+                        const fs::path& file) {
   const auto count = std::ranges::count(header.names, name);
   if (count == 0) {
-    refuse(file.string() + " has no column " + quoted_for_message(name) + ", which " + option_name(option) +
-           " asks for" + explain_columns(header.names));
+    refuse(file.string() + " has no column " + quoted_for_message(name) + ", which " + asking +
+           explain_similar_name(header.names, name) + explain_columns(header.names));
   }
   if (count > 1) {
     refuse(file.string() + " has " + std::to_string(count) + " columns named " + quoted_for_message(name) + ", which " +
-           option_name(option) + " asks for; rename all but one in its header");
+           asking + "; rename all but one in its header");
   }
   return static_cast<std::size_t>(std::ranges::find(header.names, name) - header.names.begin());
 }
@@ -217,15 +230,18 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char d
   form.roles.assign(header.names.size(), CsvForm::unused);
   form.order = static_cast<int>(columns.modes.size());
   form.same_column.assign(columns.modes.size(), CsvForm::unused);
+  const std::string modes = option_name("columns.modes");
+  const std::string asking = columns.model.empty() ? modes + " asks for"
+                                                   : columns.model + " asks for unless " + modes + " names others";
   for (const ModeColumn& mode : parse_mode_columns(columns.modes, header.names)) {
-    int* role = &form.roles[find_column(header, mode.column, "columns.modes", file)];
+    int* role = &form.roles[find_column(header, mode.column, asking, file)];
     while (*role != CsvForm::unused) role = &form.same_column[static_cast<std::size_t>(*role)];
     *role = static_cast<int>(form.readings.size());
     form.mode_names.push_back(mode.name);
     form.readings.push_back(make_reading(mode.reading, decimal, missing.key));
   }
   if (columns.value.empty()) return form;
-  int& role = form.roles[find_column(header, columns.value, "columns.value", file)];
+  int& role = form.roles[find_column(header, columns.value, option_name("columns.value") + " asks for", file)];
   if (role != CsvForm::unused) {
     refuse(option_name("columns.modes") + " and " + option_name("columns.value") + " both name the column " +
            quoted_for_message(columns.value) + "; name it in one of them");

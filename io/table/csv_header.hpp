@@ -47,6 +47,7 @@ struct CsvColumns {
   std::vector<std::string> modes;       // as parse_mode_columns() takes them
   std::string value;                    // empty: none, every row counts 1
   std::vector<std::string> names = {};  // of the columns of files without a header; empty: files have one
+  std::string model = {};               // whose modes are asked for where the caller names none
 };
 
 // Throws Error{invalid_argument} for a column that is missing, occurs more than once, or is asked for twice in the same

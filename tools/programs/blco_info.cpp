@@ -104,6 +104,11 @@ void run(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter
   const bool model = is_model(arguments.path);
   const bool tucker = !model && is_tucker(arguments.path);
   if (arguments.histogram && (model || tucker)) cli::refuse("--histogram applies to tensors, but the file is a model");
+  if (!model && !tucker && arguments.page.empty() && arguments.other.empty()) {
+    for (const char* option : {"--components", "--top"}) {
+      if (line.has(option)) cli::refuse(fmt::format("{} applies to models, but the file is a tensor", option));
+    }
+  }
   if (!arguments.page.empty()) {
     write_page(arguments, line, reporter);
   } else if (!arguments.other.empty()) {

@@ -171,7 +171,11 @@ void ArrayReader::refuse_entry(std::uint64_t entry) const {
   for (std::size_t n = 0; n < limits_.size(); ++n) {
     const IndexView& view = arrays_->coordinates[n];
     const auto i = static_cast<std::size_t>(entry);
-    if (index_at(view, i) >= limits_[n]) refuse(place + index_fault(view, i, n, limits_[n]));
+    const std::uint64_t index = index_at(view, i);
+    if (index < limits_[n]) continue;
+    const bool is_beyond_labels = has_labels(n) && index < first_negative;
+    refuse(place + index_fault(view, i, n, limits_[n]) +
+           (is_beyond_labels ? "; the mode is as long as its list of labels: give one per index" : ""));
   }
   refuse(place + "its value is not a finite number; remove the entry");
 }

@@ -235,7 +235,10 @@ std::unique_ptr<CoordinateReader> open_known_columns(const fs::path& input, cons
     refuse(option_name("without_values") + " does not apply to CSV input, which has values only where " +
            option_name("columns.value") + " names their column; leave it out");
   TableOptions csv = csv_options(options);
-  if (csv.columns.modes.empty()) csv.columns.modes = known.columns.empty() ? known.mode_names : known.columns;
+  if (csv.columns.modes.empty()) {
+    csv.columns.modes = known.columns.empty() ? known.mode_names : known.columns;
+    csv.columns.model = known.name;
+  }
   if (csv.columns.modes.size() != known.mode_names.size()) {
     refuse(option_name("columns.modes") + " names " + std::to_string(csv.columns.modes.size()) +
            (csv.columns.modes.size() == 1 ? " column" : " columns") + ", but the modes of " + known.name + " are " +

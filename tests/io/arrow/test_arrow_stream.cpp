@@ -109,7 +109,7 @@ TEST(ArrowStream, RefusesWhatIsNoTableOrHasRowsThatAreNullAsAWhole) {
   EXPECT_EQ(refused_stream(no_schema.with_root(""), ErrorKind::io),
             "the Arrow stream gives no schema: the cable is cut");
   EXPECT_THAT(refused_stream(no_table.with_root("l"), ErrorKind::invalid_argument),
-              HasSubstr("has arrays of the format 'l', but no table"));
+              HasSubstr("has arrays of the format 'l', but no table; give a table with a column per mode"));
   EXPECT_THAT(refused_stream(null_row.with_null_rows({true, false, true}), ErrorKind::invalid_argument),
               HasSubstr("the batch after 0 rows has rows that are null as a whole"));
   EXPECT_EQ(count_rows(null_before.with_null_rows({false, true, true}).skip(1)), 2U);

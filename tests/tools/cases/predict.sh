@@ -18,6 +18,7 @@ with h5py.File("model.h5", "w") as file:
 write_model
 printf 'n,item,user\n1,pen,ann\n3,cup,bob\n0,"hat, red",bob\n1,cup,ann\n' >new.csv
 run blco-predict model.h5 new.csv --value n -o out.csv | hide_sizes
+printf 'item,user\npen,eve\n' | run blco-predict model.h5 - --modes user,item -o -
 run cat out.csv
 run blco-predict model.h5 new.csv -o out.tsv | hide_sizes
 run cat out.tsv
