@@ -231,8 +231,8 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char d
   form.order = static_cast<int>(columns.modes.size());
   form.same_column.assign(columns.modes.size(), CsvForm::unused);
   const std::string modes = option_name("columns.modes");
-  const std::string asking = columns.model.empty() ? modes + " asks for"
-                                                   : columns.model + " asks for unless " + modes + " names others";
+  const std::string asking =
+      columns.model.empty() ? modes + " asks for" : columns.model + " asks for unless " + modes + " names others";
   for (const ModeColumn& mode : parse_mode_columns(columns.modes, header.names)) {
     int* role = &form.roles[find_column(header, mode.column, asking, file)];
     while (*role != CsvForm::unused) role = &form.same_column[static_cast<std::size_t>(*role)];

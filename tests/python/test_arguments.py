@@ -41,6 +41,7 @@ def test_an_array_alone_is_refused_and_dense_ones_are_asked_for(entries, tmp_pat
     (lambda: blco.tensor([[0, 1]], 1, labels=["wxyz", None]), "labels: give mode 0 a list of names, or None, not 'wxyz'"),
     (lambda: blco.tensor([[0, 1]], 1, labels=[["a", "b\udc80"], None]), "label 1 of mode 0, 'b\\udc80', is not valid"),
     (lambda: blco.tensor([[0, 1]], 1, labels=[["a", None], None]), "label 1 of mode 0 is None; give a text"),
+    (lambda: blco.tensor([[0, 0], [1, 1]], 1, labels=[["a"], None]), "the mode is as long as its list of labels: give one"),
     (lambda: blco.tensor([[0, 1]], 1, mode_names=5), "mode_names: 5 is not a list of names"),
     (lambda: blco.tensor([[0, 1]], 1).to_coo(memory=1.5), "1.5 is not a size"),
     (lambda: blco.tensor([[0, 1]], 1, memory=-1), "memory: -1 is below 0"),

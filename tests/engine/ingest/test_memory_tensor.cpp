@@ -267,9 +267,10 @@ TEST(MemoryTensor, RefusesLabelsThatAreNotOnePerIndex) {
   };
 
   refused({two}, {}, "labels of 1 modes, but 2 coordinate arrays");
-  refused({Labels(), two}, {}, "entry 1 of the coordinate arrays: the coordinate 2 in mode 1 is not below the mode's "
-                                 "length of 2; coordinates count from 0; the mode is as long as its list of labels: give "
-                                 "one per index");
+  refused({Labels(), two}, {},
+          "entry 1 of the coordinate arrays: the coordinate 2 in mode 1 is not below the mode's "
+          "length of 2; coordinates count from 0; the mode is as long as its list of labels: give "
+          "one per index");
   refused({two, Labels()}, {.shape = {3, 3}}, "mode 0 has 2 labels, but `shape` gives it a length of 3");
   refused({}, {.label_files = {{"0", "names.map"}}}, "`label_files` has no effect here");
 }

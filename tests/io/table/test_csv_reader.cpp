@@ -266,8 +266,9 @@ TEST_F(CsvText, RefusesColumnsThatAreNotThereOrNotOne) {
   EXPECT_EQ(refused("user,thing,count\na,x,1\n"),
             (folder_ / "a.csv").string() +
                 " has no column 'item', which `columns.modes` asks for; its columns are: user, thing, count");
-  EXPECT_THAT(refused("user, Item ,count\na,x,1\n"),
-              HasSubstr("has no column 'item', which `columns.modes` asks for; perhaps ' Item ' is meant; its columns"));
+  EXPECT_THAT(
+      refused("user, Item ,count\na,x,1\n"),
+      HasSubstr("has no column 'item', which `columns.modes` asks for; perhaps ' Item ' is meant; its columns"));
   EXPECT_THAT(refused("user,item,item,count\n"), HasSubstr("has 2 columns named 'item'"));
   EXPECT_THAT(refused("user,item\n"), HasSubstr("has no column 'count', which `columns.value` asks for"));
   EXPECT_THAT(refused("user,item\n", {.columns = {{"user", "user"}, ""}}),
