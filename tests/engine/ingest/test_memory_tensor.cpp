@@ -48,8 +48,7 @@ TEST_P(MemoryTensorShapes, ArraysBecomeTheContainerThatTextBecomes) {
 class FittedShape : public MemoryTensorShapes {};
 
 TEST_P(FittedShape, FitsInMemoryAreThoseOfTheContainerBitForBit) {
-  const CpdOptions options{
-      .rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
+  const CpdOptions options{.rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.devices = {"cpu"}, .threads = 1}};
   ingest_coordinates(columns_.arrays(), folder_ / "in.blco", {.chunk_nnz = 700});
   const TensorFile file(folder_ / "in.blco");
 

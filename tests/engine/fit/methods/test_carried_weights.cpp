@@ -119,16 +119,16 @@ TEST(CommonWeight, IsTheBestForTheRows) {
   const RowConstraint halves{.set = RowSet::box, .lower = 0, .upper = 0.5};
   const RowConstraint large{.set = RowSet::box, .lower = 1, .upper = 2};
   for (const RowConstraint& constraint : {simplex_rows, halves, large}) {
-    for (const int rank : {1, 2}) {
-      SCOPED_TRACE(to_string(constraint) + ", rank " + std::to_string(rank));
+    for (const int components : {1, 2}) {
+      SCOPED_TRACE(to_string(constraint) + ", rank " + std::to_string(components));
       const std::vector<std::uint64_t> shape{5, 4, 3};
       const CpdModel truth = uniform_model(shape, 2, 9);
       CoordinateTensor cells{shape, cells_of(shape), {}};
-      for (const Point& cell : cells.points) cells.values.push_back(rank == 1 ? 3 : 7 * model_value(truth, cell));
+      for (const Point& cell : cells.points) cells.values.push_back(components == 1 ? 3 : 7 * model_value(truth, cell));
       const TemporaryFolder folder;
       const TensorFile tensor = ingest_small_chunks(folder, cells);
       CpdOptions options = mixed_options({constraint, constraint, constraint}, 40);
-      options.rank = rank;
+      options.rank = components;
 
       CpdModel model = fit_cpd(tensor, options);
 
@@ -141,7 +141,9 @@ TEST(CommonWeight, IsTheBestForTheRows) {
       };
       const double best = residual();
       EXPECT_NEAR(best, model.objective(), 1e-7 * tensor.summary().sum_of_squares);
-      if (rank == 1) EXPECT_LT(best, 1e-10 * tensor.summary().sum_of_squares);
+      if (components == 1) {
+        EXPECT_LT(best, 1e-10 * tensor.summary().sum_of_squares);
+      }
       for (const double factor : {0.999, 1.001 / 0.999}) {
         for (double& weight : model.weights) weight *= factor;
         EXPECT_GE(residual(), best);

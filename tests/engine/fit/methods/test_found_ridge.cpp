@@ -216,7 +216,7 @@ TEST(FoundRidge, IsNoWorseThanTheMeanOfFewEntries) {
   for (const std::vector<std::uint64_t>& shape :
        std::vector<std::vector<std::uint64_t>>{{2, 2, 2}, {4, 4}, {8, 8, 4}}) {
     for (const std::size_t count : {1, 2, 4, 12, 40}) {
-      for (const int rank : {1, 2, 4}) {
+      for (const int components : {1, 2, 4}) {
         for (const bool are_alike : {true, false}) {
           std::map<Point, double> cells;
           for (std::size_t i = 0; i < count; ++i) {
@@ -233,7 +233,7 @@ TEST(FoundRidge, IsNoWorseThanTheMeanOfFewEntries) {
           }
           const TemporaryFolder folder;
           const CpdModel model =
-              fit_cpd(ingest_small_chunks(folder, tensor), {.method = CompletionMethod{}, .rank = rank});
+              fit_cpd(ingest_small_chunks(folder, tensor), {.method = CompletionMethod{}, .rank = components});
 
           const double mean = sum / static_cast<double>(cells.size());
           double of_model = 0;
@@ -244,7 +244,7 @@ TEST(FoundRidge, IsNoWorseThanTheMeanOfFewEntries) {
           }
           const double slack = std::pow(0.05 * mean, 2) * static_cast<double>(cells.size());
           EXPECT_LE(of_model, of_mean + slack)
-              << shape.size() << " modes, " << cells.size() << " entries, rank " << rank;
+              << shape.size() << " modes, " << cells.size() << " entries, rank " << components;
         }
       }
     }
