@@ -9,11 +9,13 @@
 
 namespace blco {
 
-// The share of the largest eigenvalue up to which, times R, another one counts as zero. In f64, what sums of that
-// precision round. A direction of a smaller share makes components that cancel, 1 / sqrt(share) times as large as the
-// tensor; where factors are rounded to f32, which leaves 6e-8 of that as an error, weaker ones are left out.
+// The share of the largest eigenvalue up to which, times R, another one counts as zero: in f64 and f32, what sums of
+// Grams round. A direction of a small share makes components that cancel, 1 / sqrt(share) times as large as the tensor,
+// and factors in f32 leave 6e-8 of that as an error: so mixed leaves weaker ones out too.
 constexpr double eigenvalue_cutoff(Precision precision) {
-  return precision == Precision::f64 ? std::numeric_limits<double>::epsilon() : 1e-9;
+  return precision == Precision::f64   ? std::numeric_limits<double>::epsilon()
+         : precision == Precision::f32 ? std::numeric_limits<float>::epsilon()
+                                       : 1e-9;
 }
 
 // V is symmetric positive semidefinite. Uses Cholesky if V is positive definite as far as the cutoff says (every

@@ -289,7 +289,7 @@ TEST(CpdNarrow, TellsTheFitOfTheModelThatItReturns) {
         }
         const double fit = 1 - std::sqrt(residual / norm);
         EXPECT_NEAR(model.fit(), fit, 1e-3) << "seed " << seed << ", rank " << rank;
-        EXPECT_GT(fit, 0.99) << "seed " << seed << ", rank " << rank;
+        EXPECT_GT(fit, precision == Precision::f32 ? 0.97 : 0.99) << "seed " << seed << ", rank " << rank;
       }
     }
   }

@@ -211,7 +211,7 @@ TEST_F(FoundRidge, OfFewEntriesIsOne) {
 }
 
 // What a first try has: a few ratings, all alike or not. The mean is the oracle.
-TEST(FoundRidge, IsNoWorseThanTheMeanOfFewEntries) {
+TEST_F(FoundRidge, IsNoWorseThanTheMeanOfFewEntries) {
   std::mt19937_64 random(5);
   for (const std::vector<std::uint64_t>& shape :
        std::vector<std::vector<std::uint64_t>>{{2, 2, 2}, {4, 4}, {8, 8, 4}}) {
