@@ -33,10 +33,16 @@ Matrix checked_copy(std::span<const double> v, int rank) {
   return copy;
 }
 
-// True if every squared pivot exceeds the cutoff.
+// True if every squared pivot exceeds the cutoff. Pivots may be far larger than the least eigenvalue, which matters
+// where more than the rounding of f64 is cut off; of large matrices all eigenvalues would take too long.
 bool is_definite(const Matrix& lower, const Matrix& v, double cutoff) {
-  const double threshold = static_cast<double>(v.rows()) * cutoff * v.diagonal().maxCoeff();
-  return (lower.diagonal().array().square() > threshold).all();
+  constexpr Eigen::Index largest = 128;
+  const double share = static_cast<double>(v.rows()) * cutoff;
+  if (cutoff > eigenvalue_cutoff(Precision::f64) && v.rows() <= largest) {
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(v, Eigen::EigenvaluesOnly);
+    return eigen.info() == Eigen::Success && eigen.eigenvalues()[0] > share * eigen.eigenvalues()[v.rows() - 1];
+  }
+  return (lower.diagonal().array().square() > share * v.diagonal().maxCoeff()).all();
 }
 
 // Returns the number of eigenvalues not treated as zero.
