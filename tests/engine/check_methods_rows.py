@@ -46,6 +46,7 @@ def admm(output, system, rows, dual, project):
 
 
 NORMALISED = ("plain", "hals")
+LIMITED = ("box", "box of both signs", "simplex")
 PROJECTIONS = {
     "box": lambda rows, rho: np.clip(rows, 0.1, 0.9),
     "box of both signs": lambda rows, rho: np.clip(rows, -0.5, 0.75),
@@ -61,11 +62,14 @@ def als(tensor, start, kinds, ridge, sweeps=SWEEPS):
     weights = np.ones(RANK)
     duals = [np.zeros_like(factor) for factor in factors]
     fits = []
+    # Where no mode can fit the weights, all have one value: the best for the rows that a sweep has made.
+    has_one_weight = set(kinds) <= set(LIMITED)
     for _ in range(sweeps):
         for mode, kind in enumerate(kinds):
             # Rows that keep their scale are fitted with the weights in the others, where one of these may be scaled.
             keeps = kind not in NORMALISED
-            carried = np.diag(weights) if keeps and set(kinds) & set(NORMALISED) else np.eye(RANK)
+            carries = keeps and (set(kinds) & set(NORMALISED) or has_one_weight)
+            carried = np.diag(weights) if carries else np.eye(RANK)
             system = carried @ gram_product(factors, mode) @ carried + ridge * np.eye(RANK)
             output = dense_mttkrp(tensor.array, factors, mode) @ carried
             old = factors[mode] if keeps else factors[mode] * weights
@@ -80,6 +84,10 @@ def als(tensor, start, kinds, ridge, sweeps=SWEEPS):
             scale = np.ones(RANK) if keeps else np.where(weights > 0, weights, 1)
             factors[mode] = rows / scale
             inner = np.sum(rows * output)
+        if has_one_weight:
+            model = dense_model(factors)
+            weights = np.full(RANK, np.sum(tensor.array * model) / np.sum(model**2))
+            inner = np.sum(tensor.array * model) * weights[0]
         squared = tensor.norm_squared + weights @ gram_product(factors) @ weights - 2 * inner
         fits.append(1 - np.sqrt(max(squared, 0) / tensor.norm_squared))
     return factors, weights, fits
