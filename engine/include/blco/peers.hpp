@@ -121,8 +121,8 @@ inline void Peers::check_length(const Incoming& expected, std::size_t bytes) con
 // For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
 // called for the first job, and the tensor must outlive the call. `compute` gives memory, threads and device of this
 // process; its other options come from rank 0. Throws Error{io} if its parent cannot be reached, or at the end a child,
-// and Error{out_of_memory} if this process cannot exchange rows: then end the others, who wait for it. Any other
-// failure is thrown at rank 0.
+// or if this process cannot take part in an exchange: then end the others, who wait for it. Any other failure is thrown
+// at rank 0.
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers);
 
 // For rank 0, after its last job: the others' serve() returns. Throws Error{io} if a child cannot be reached, once the
