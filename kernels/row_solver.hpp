@@ -9,9 +9,9 @@
 
 namespace blco {
 
-// The share of the largest eigenvalue up to which, times R, another one counts as zero: in f64 and f32, what sums of
-// Grams round. A direction of a small share makes components that cancel, 1 / sqrt(share) times as large as the tensor,
-// and factors in f32 leave 6e-8 of that as an error: so mixed leaves weaker ones out too.
+// The share of the largest eigenvalue up to which, times R, another one counts as zero. In f64 and f32 that is what
+// rounding adds to Grams. A direction of a small share makes components that cancel, 1 / sqrt(share) times as large as
+// the tensor, and factors in f32 leave 6e-8 of that as an error. So mixed leaves out weak directions too.
 constexpr double eigenvalue_cutoff(Precision precision) {
   return precision == Precision::f64   ? std::numeric_limits<double>::epsilon()
          : precision == Precision::f32 ? std::numeric_limits<float>::epsilon()

@@ -360,8 +360,8 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   for (const SkippedRows& skipped : reader.skipped_rows())
     report.skipped_rows.push_back({skipped.column, skipped.rows});
   report_modes(sorted->keyed_modes, report);
-  for (const auto& notes : {empty_modes, reader.notes()})
-    report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
+  for (const auto& notes : {reader.notes(), empty_modes})
+    report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   return report;
 }
 

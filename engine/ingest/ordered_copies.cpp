@@ -99,6 +99,18 @@ void make_copy(const ChunkSource& natural, const TensorLayout& layout, std::uint
   mode.value = report.value;
 }
 
+// Of modes that were named and get no copy. `names` may be shorter than the order.
+void add_notes(const OrderRequest& request, const std::vector<OrderedMode>& modes,
+               const std::vector<std::string>& names, std::vector<std::string>& notes) {
+  if (!request.by_name) return;
+  for (const OrderedMode& mode : modes) {
+    if (mode.has_copy) continue;
+    const std::string name = mode.mode < names.size() ? names[mode.mode] : "mode" + std::to_string(mode.mode);
+    notes.push_back("the mode " + quoted_for_message(name) +
+                    " needs no copy: the natural order is its order, and its passes read that");
+  }
+}
+
 }  // namespace
 
 ScanBudget copy_budget(std::uint64_t memory_bytes, std::uint64_t held_bytes) {
@@ -115,18 +127,6 @@ void check_copies(const OrderRequest& request, const TensorLayout& layout, std::
       max_program_bytes + budget.fixed_bytes +
       std::max(copy_bytes(sizes, {}, reading), order_choice_bytes(sizes.has_high_word, chunk_nnz, reading));
   if (needed > budget.total_bytes) refuse_budget(needed, budget);
-}
-
-// Of modes that were named and get no copy. `names` may be shorter than the order.
-static void add_notes(const OrderRequest& request, const std::vector<OrderedMode>& modes,
-                      const std::vector<std::string>& names, std::vector<std::string>& notes) {
-  if (!request.by_name) return;
-  for (const OrderedMode& mode : modes) {
-    if (mode.has_copy) continue;
-    const std::string name = mode.mode < names.size() ? names[mode.mode] : "mode" + std::to_string(mode.mode);
-    notes.push_back("the mode " + quoted_for_message(name) +
-                    " needs no copy: the natural order is its order, and its passes read that");
-  }
 }
 
 static void prepare(const ChunkSource& natural, const OrderRequest& request, const CopyJob& job) {

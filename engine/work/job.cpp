@@ -49,7 +49,7 @@ Job::Job(std::unique_ptr<ServingThreads> threads, const Tensor& tensor, const Co
     devices_of(compute, &device_note_);
     plan_devices();
   } else if (holds_all_) {
-    make();
+    plan_known_rows();
   }
   if (peers_ != nullptr && peers_->rank() == 0) needs_.draws = queue_ != nullptr && has_chunks_to_share();
   if (!compute.trace.empty() && declared == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);

@@ -118,7 +118,7 @@ void JobPlan::count_moves() {
   needs_.caller.take_by_rank("systems of R x R numbers", (systems_of_worker + grams) * rank * rank * sizeof(double));
 }
 
-void JobPlan::make() {
+void JobPlan::plan_known_rows() {
   plan_ = make_plan(sizes_, needs_);
   if (least_of_orders_) plan_.minimum_bytes = *least_of_orders_;  // a smaller budget leads to the orders
   is_planned_ = true;
@@ -127,7 +127,7 @@ void JobPlan::make() {
 // The chunks' bounds say between which rows they lie, and each nonzero has one of them.
 void JobPlan::plan_alone() {
   if (is_planned_) return;
-  if (holds_all_) return make();
+  if (holds_all_) return plan_known_rows();
   const std::vector<std::uint64_t>& shape = tensor_->shape();
   const ChunkSource& all = TensorChunks::of(*tensor_);
   TouchedRows own(shape);
@@ -176,7 +176,7 @@ void JobPlan::plan_held(std::vector<std::shared_ptr<const RowIndex>> held, const
   choose_slabs();
   count_model();
   count_numbers(own_rows);
-  make();
+  plan_known_rows();
 }
 
 // The first of several threads counts those of all: equal parts take most; a row more in each mode, and a tile, are for

@@ -53,8 +53,8 @@ class JobPlan {
   bool has_peers() const { return peers_ != nullptr && peers_->size() > 1; }
   // Whether the workers are threads of one process.
   bool are_threads() const { return has_peers() && peers_->chunk_queue() != nullptr; }
-  // Plans for the rows that needs_ has, which is all unless they are set.
-  void make();
+  // Those that needs_ has, which are all unless they are set.
+  void plan_known_rows();
   // By the rows of each mode that this worker holds, and those that it owns.
   void plan_held(std::vector<std::shared_ptr<const RowIndex>> held, const std::vector<IndexRange>& owned);
   // Whether the plan leaves chunks to all workers.

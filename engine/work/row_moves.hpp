@@ -79,6 +79,22 @@ class RowMoves {
   void make(Move move, const MovedRows& what, Rows& rows, const CallersRows& callers = {});
 
  private:
+  // Messages of a round, one after the other, in memory that stays, since new pages take time.
+  class Messages {
+   public:
+    Messages() = default;
+    explicit Messages(std::uint64_t numbers) : numbers_(numbers) {}
+    void clear() { used_ = 0; }
+    // Room for so many numbers more.
+    std::span<double> add(std::size_t count) {
+      return numbers_.span().subspan(std::exchange(used_, used_ + count), count);
+    }
+
+   private:
+    AlignedBuffer<double> numbers_;
+    std::size_t used_ = 0;
+  };
+
   // Where rows of a range lie among those that this worker holds.
   IndexRange places(std::size_t mode, const IndexRange& rows) const;
   // Rows of a worker that are moved in the same round.
@@ -118,21 +134,6 @@ class RowMoves {
   std::uint64_t block_rows_;
   std::vector<TouchedRows> touched_;  // by each worker, of the rows that this one owns; this one's own and touched ones
   std::vector<std::shared_ptr<const RowIndex>> held_;  // per mode; none, or null: all rows
-  // Messages of a round, one after the other, in memory that stays, since new pages take time.
-  class Messages {
-   public:
-    Messages() = default;
-    explicit Messages(std::uint64_t numbers) : numbers_(numbers) {}
-    void clear() { used_ = 0; }
-    // Room for so many numbers more.
-    std::span<double> add(std::size_t count) {
-      return numbers_.span().subspan(std::exchange(used_, used_ + count), count);
-    }
-
-   private:
-    AlignedBuffer<double> numbers_;
-    std::size_t used_ = 0;
-  };
   Messages out_;
   Messages in_;
   std::vector<std::uint32_t> listed_;  // places of rows of a block

@@ -23,8 +23,11 @@ namespace {
 
 constexpr int without_weights = 0;  // the vector with the factor that carries them
 
-bool has_weights_or_penalty(const RowConstraint& constraint) {
-  return constraint.normalises() || constraint.is_held() || constraint.l1 > 0;
+// Whether each mode has limits, and nothing else says how large its rows are.
+bool have_limits_alone(const std::vector<RowConstraint>& constraints) {
+  return !constraints.empty() && std::ranges::none_of(constraints, [](const RowConstraint& one) {
+    return one.normalises() || one.is_held() || one.l1 > 0;
+  });
 }
 
 class CpAls final : public FitMethod {
@@ -104,9 +107,7 @@ CpAls::CpAls(const FitContext& context)
       rank_(context.options.rank),
       norm_squared_(context.sum_of_squares()),
       carrier_(carrier_of(context.tensor.summary(), std::get<AlsMethod>(context.options.method).constraints)),
-      fits_scale_(
-          std::ranges::none_of(std::get<AlsMethod>(context.options.method).constraints, has_weights_or_penalty) &&
-          !std::get<AlsMethod>(context.options.method).constraints.empty()),
+      fits_scale_(have_limits_alone(std::get<AlsMethod>(context.options.method).constraints)),
       weights_(static_cast<std::size_t>(rank_), 1.0),
       system_ranks_(static_cast<std::size_t>(order_), rank_) {}
 
@@ -231,13 +232,13 @@ RowConstraint CpAls::constraint_of(int mode) const {
   return constraints.empty() ? RowConstraint{} : constraints[static_cast<std::size_t>(mode)];
 }
 
-// The system of a mode is the Grams' product, with the ridge on its diagonal.
+// The system of a mode is the Grams' product, with the ridge on its diagonal: that of |X - c A K^T|^2 + ridge |A|^2,
+// divided by the scale c.
 RowUpdate CpAls::update_rows(int mode, bool carried) {
   const auto rank = static_cast<std::size_t>(rank_);
   std::vector<double> system = product_of_grams(context_.workers.factors(), order_, rank_, mode);
   double trace = 0;
   for (std::size_t r = 0; r < rank; ++r) {
-    // |X - s A K^T|^2 + ridge |A|^2, divided by the scale s.
     for (std::size_t s = 0; s < rank; ++s) system[r * rank + s] *= scale_;
     system[r * rank + r] += context_.options.ridge / scale_;
     trace += system[r * rank + r];

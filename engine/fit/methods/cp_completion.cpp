@@ -8,7 +8,8 @@
 // A ridge that is found falls sweep by sweep from one that leaves little but the means, as along a regularisation path
 // (Friedman, Hastie & Tibshirani, Regularization Paths for Generalized Linear Models via Coordinate Descent, 2010), and
 // draws each row to its mode's mean row, as a prior with a mean does (Salakhutdinov & Mnih, Bayesian Probabilistic
-// Matrix Factorization using MCMC, 2008). Its objective adds ridge (|c|^2 + sum |a - c|^2), where c is that row.
+// Matrix Factorization using MCMC, 2008). Its objective adds ridge (z |c|^2 + sum |a - c|^2), where c is that row, and
+// z is zero_rows().
 //
 // Without held-out entries a fit whose rows are short of entries holds some back from itself while the ridge falls. It
 // then goes on with the best ridge and all entries.
@@ -59,7 +60,7 @@ constexpr double last_ridge = 6e-5;
 constexpr double ridge_of_few = 1;
 // Rows of zeros among those whose mean the ridge draws to: so that a mean row of much noise is shorter. Of few entries,
 // a row of zeros would count as much as the others.
-constexpr double zero_rows = 1;
+constexpr double zero_rows_of_many = 1;
 constexpr double zero_rows_of_few = 1e-3;
 // A ridge is looked for where a row has fewer entries for each of its numbers; else noise in them hardly matters. Of
 // few entries, where a row is hardly determined.
@@ -164,7 +165,7 @@ class CpCompletion final : public FitMethod {
   // Whether the ridge may still fall.
   bool is_path() const { return held_out_ != nullptr ? draws_to_means() : held_back_ != nullptr; }
   double first_ridge_of(const EntryMeans& means);
-  double ridge_for_few();
+  double zero_rows() const { return has_searched_ ? zero_rows_of_many : zero_rows_of_few; }
   double ridge_after(int falls) const;
   std::vector<double> mean_row(int mode, double added_rows = 0);
   double beyond_squares(int mode, std::span<const double> centre);
@@ -187,7 +188,6 @@ class CpCompletion final : public FitMethod {
   std::size_t rank_;
   double unit_;   // of a ridge, in that of the values
   double ridge_;  // in the unit of the fit
-  double zero_rows_ = zero_rows;
   // Per mode, those without entries. They are all alike, and outside the objective.
   std::vector<std::vector<std::uint32_t>> cold_rows_;
   std::vector<double> weights_;
@@ -234,16 +234,11 @@ double CpCompletion::first_ridge_of(const EntryMeans& means) {
   const auto columns = static_cast<double>(rank_);
   // The rows of one mode alone share nothing with others.
   if (order() == 1 || context_.tensor.nnz() == 0 || fewest >= ample_entries * columns) return 0;
-  if (context_.tensor.nnz() < HeldBack::least_entries) return fewest < fewest_of_few * columns ? ridge_for_few() : 0;
+  if (context_.tensor.nnz() < HeldBack::least_entries) return fewest < fewest_of_few * columns ? ridge_of_few : 0;
   held_back_ = std::make_unique<HeldBack>(TensorChunks::of(context_.tensor), context_.workers, context_.value_exponent);
   has_searched_ = !held_back_->is_empty();
   if (held_back_->is_empty()) held_back_.reset();
-  return has_searched_ ? first_ridge : ridge_for_few();
-}
-
-double CpCompletion::ridge_for_few() {
-  zero_rows_ = zero_rows_of_few;
-  return ridge_of_few;
+  return has_searched_ ? first_ridge : ridge_of_few;
 }
 
 double CpCompletion::ridge_after(int falls) const {
@@ -381,7 +376,7 @@ void CpCompletion::find_squares() {
   for (int mode = 0; mode < order(); ++mode) {
     context_.workers.factors().copy_to_vector(mode, solution_vector);
     double squares = context_.workers.factors().cg_end(mode);
-    squares += draws_to_means() ? beyond_squares(mode, mean_row(mode, zero_rows_)) : -cold_squares(mode);
+    squares += draws_to_means() ? beyond_squares(mode, mean_row(mode, zero_rows())) : -cold_squares(mode);
     squares_.push_back(squares);
   }
 }
@@ -391,7 +386,7 @@ double CpCompletion::beyond_squares(int mode, std::span<const double> centre) {
   const std::vector<double> sums = context_.workers.factors().column_sums(mode);
   double sum = 0;
   for (std::size_t r = 0; r < rank_; ++r) {
-    sum += centre[r] * ((static_cast<double>(length_of(mode)) + zero_rows_) * centre[r] - 2 * sums[r]);
+    sum += centre[r] * ((static_cast<double>(length_of(mode)) + zero_rows()) * centre[r] - 2 * sums[r]);
   }
   return sum;
 }
@@ -469,7 +464,7 @@ CgStep CpCompletion::cg_step(int mode) const {
 bool CpCompletion::update_mode(int mode) {
   CgStep cg = cg_step(mode);
   Factors& factors = context_.workers.factors();
-  const std::vector<double> centre = draws_to_means() ? mean_row(mode, zero_rows_) : std::vector<double>();
+  const std::vector<double> centre = draws_to_means() ? mean_row(mode, zero_rows()) : std::vector<double>();
   pass_over_known({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode));
   if (!first_objective_) first_objective_ = objective(2 * context_.workers.sum_of_terms());
   cg.centre = centre;

@@ -9,14 +9,13 @@
 #include <random>
 #include <set>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/work/row_moves.hpp"
 #include "engine/work/serving_threads.hpp"
-#include "tests/idle_backend.hpp"
+#include "tests/bench/measure/discarding_backend.hpp"
 
 namespace blco {
 namespace {
@@ -27,7 +26,7 @@ constexpr std::size_t columns = 4;
 constexpr std::uint64_t length = 700;
 
 // The rows of one mode, which note the memory that rows are read into and written from.
-class NotedRows final : public IdleBackend {
+class NotedRows final : public DiscardingBackend {
  public:
   NotedRows(std::vector<std::uint64_t> rows, double number) : rows_(std::move(rows)) {
     factor.assign(rows_.size() * columns, number);
@@ -66,15 +65,6 @@ class NotedRows final : public IdleBackend {
     written.emplace(from.data(), from.size());
     for (std::size_t i = 0; i < from.size(); ++i) output[listed[i / columns] * columns + i % columns] += from[i];
   }
-
-  std::string name() const override { return "noted"; }
-  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t) override { return nullptr; }
-  void begin_pass(const PassRequest&) override {}
-  void submit(int, const ChunkView&) override {}
-  void wait_slot(int) override {}
-  ResidentId keep(int, const ChunkView&, Tier) override { return 0; }
-  void submit_resident(ResidentId) override {}
-  void finish_pass() override {}
 
   std::vector<double> factor;
   std::vector<double> output;
