@@ -11,6 +11,8 @@
 #include <random>
 #include <utility>
 
+#include "kernels/part_ranges.hpp"
+
 namespace blco {
 namespace {
 
@@ -92,9 +94,42 @@ double rounding_share(Index columns) {
   return 16 * static_cast<double>(columns) * std::numeric_limits<double>::epsilon();
 }
 
-void draw_column(RowsMap& matrix, Index column) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(column));
-  for (Index i = 0; i < matrix.rows(); ++i) matrix(i, column) = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+MatrixXd square_of(std::span<const double> triangle) {
+  const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(triangle.size()))));
+  return ConstRowsMap(triangle.data(), side, side);
+}
+
+std::vector<double> numbers_of(const MatrixXd& matrix) {
+  std::vector<double> numbers(static_cast<std::size_t>(matrix.size()));
+  RowsMap(numbers.data(), matrix.rows(), matrix.cols()) = matrix;
+  return numbers;
+}
+
+// `to` = matrix * right, row-major.
+void multiply_rows(const ConstRowsMap& matrix, const MatrixXd& right, Executor& executor, const StopPoll& stop,
+                   std::span<double> to) {
+  RowsMap product(to.data(), matrix.rows(), right.cols());
+  for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index, Index first, Index last) {
+    const Index most = block_rows(matrix.cols());
+    for (Index at = first; at < last; at += most) {
+      give_up_if(stop);
+      const Index rows = std::min(most, last - at);
+      product.middleRows(at, rows).noalias() = matrix.middleRows(at, rows) * right;
+    }
+  });
+}
+
+// The right singular vectors of the `count` largest singular values; zeros for those of singular values that count as
+// zero. `by_values`: each divided by its singular value.
+MatrixXd leading_right_vectors(const MatrixXd& factor, Index count, bool by_values) {
+  const Eigen::BDCSVD<MatrixXd> svd(factor, Eigen::ComputeFullV);
+  const Eigen::VectorXd& values = svd.singularValues();  // falling
+  const double threshold = rounding_share(factor.cols()) * values.maxCoeff();
+  const Index kept = std::min<Index>(count, (values.array() > threshold).count());
+  MatrixXd vectors = MatrixXd::Zero(factor.cols(), count);
+  vectors.leftCols(kept) = svd.matrixV().leftCols(kept);
+  if (by_values) vectors.leftCols(kept) *= values.head(kept).cwiseInverse().asDiagonal();
+  return vectors;
 }
 
 }  // namespace
@@ -110,66 +145,127 @@ std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns) {
   return static_cast<std::uint64_t>(numbers) * sizeof(double);
 }
 
-void orthonormalise_columns(std::span<double> numbers, int rank, Executor& executor, const StopPoll& stop) {
-  RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);
-  // Squares of numbers beyond 1e154 would not be finite.
-  const double largest = matrix.cwiseAbs().maxCoeff();
-  if (largest > 0 && std::isfinite(largest)) matrix /= largest;
-  MatrixXd factor = triangular_factor(matrix, rank, executor, stop);
-  bool drawn = false;
-  for (Index r = 0; r < rank; ++r) {
-    if (std::abs(factor(r, r)) > rounding_share(rank) * factor.col(r).norm()) continue;
-    draw_column(matrix, r);
-    drawn = true;
+std::vector<double> TallRows::peaks() const {
+  const auto columns = static_cast<std::size_t>(columns_);
+  std::vector<double> peaks(columns);
+  for (std::size_t row = 0; row < numbers_.size(); row += columns) {
+    for (std::size_t r = 0; r < columns; ++r) peaks[r] = peak_of(peaks[r], numbers_[row + r]);
   }
-  if (drawn) factor = triangular_factor(matrix, rank, executor, stop);
-  // The first quotient is orthonormal as far as the condition allows, that of the second is so but for rounding.
-  for (int round = 0; round < 2; ++round) {
-    if (round > 0) factor = triangular_factor(matrix, rank, executor, stop);
-    for (Index r = 0; r < rank; ++r) {
-      if (factor(r, r) < 0) factor.row(r) = -factor.row(r);
-    }
-    replace_blocks(
-        matrix, executor,
-        [&](const auto& block) -> MatrixXd {
-          return factor.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(MatrixXd(block));
-        },
-        stop);
+  return peaks;
+}
+
+std::vector<double> TallRows::triangle() const {
+  const ConstRowsMap matrix(numbers_.data(), static_cast<Index>(numbers_.size()) / columns_, columns_);
+  return numbers_of(triangular_factor(matrix, columns_, *executor_, stop_));
+}
+
+void TallRows::solve(std::span<const double> triangle) {
+  RowsMap matrix(numbers_.data(), static_cast<Index>(numbers_.size()) / columns_, columns_);
+  const MatrixXd factor = square_of(triangle);
+  replace_blocks(
+      matrix, *executor_,
+      [&](const auto& block) -> MatrixXd {
+        return factor.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(MatrixXd(block));
+      },
+      stop_);
+}
+
+void TallRows::divide_columns(std::span<const double> divisors) {
+  for (std::size_t row = 0; row < numbers_.size(); row += divisors.size()) {
+    for (std::size_t r = 0; r < divisors.size(); ++r) numbers_[row + r] /= divisors[r];
   }
 }
 
+void TallRows::draw_column(int column) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(column));
+  random.discard(first_row_);
+  for (auto i = static_cast<std::size_t>(column); i < numbers_.size(); i += static_cast<std::size_t>(columns_)) {
+    numbers_[i] = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+  }
+}
+
+void TallRows::multiply(std::span<const double> right, int columns, std::span<double> to) const {
+  const ConstRowsMap matrix(numbers_.data(), static_cast<Index>(numbers_.size()) / columns_, columns_);
+  multiply_rows(matrix, ConstRowsMap(right.data(), columns_, columns), *executor_, stop_, to);
+}
+
+void add_transposed_product(std::span<const double> a, std::uint64_t columns, std::span<const double> b,
+                            std::uint64_t width, std::span<double> product, Executor& executor, const StopPoll& stop) {
+  constexpr std::uint64_t polled_numbers = std::uint64_t{1} << 13;
+  run_shares(executor, width, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t numbers = 0;  // since the last poll
+    for (std::uint64_t i = 0; i < b.size() / width; ++i) {
+      numbers += columns * (end - begin);
+      if (numbers >= polled_numbers) {
+        give_up_if(stop);
+        numbers = 0;
+      }
+      for (std::uint64_t r = 0; r < columns; ++r) {
+        const double factor = a[i * columns + r];
+        for (std::uint64_t c = begin; c < end; ++c) product[r * width + c] += factor * b[i * width + c];
+      }
+    }
+  });
+}
+
+std::vector<double> join_triangles(std::span<const double> first, std::span<const double> second) {
+  return numbers_of(stacked_factor(square_of(first), square_of(second)));
+}
+
+void orthonormalise_columns(TallMatrix& matrix) {
+  // Squares of numbers beyond 1e154 would not be finite.
+  double largest = 0;
+  const std::vector<double> peaks = matrix.peaks();
+  for (const double peak : peaks) largest = std::max(largest, std::abs(peak));
+  if (largest > 0 && std::isfinite(largest)) matrix.divide_columns(std::vector<double>(peaks.size(), largest));
+  MatrixXd factor = square_of(matrix.triangle());
+  bool drawn = false;
+  for (Index r = 0; r < factor.cols(); ++r) {
+    if (std::abs(factor(r, r)) > rounding_share(factor.cols()) * factor.col(r).norm()) continue;
+    matrix.draw_column(static_cast<int>(r));
+    drawn = true;
+  }
+  if (drawn) factor = square_of(matrix.triangle());
+  // The first quotient is orthonormal as far as the condition allows, that of the second is so but for rounding.
+  for (int round = 0; round < 2; ++round) {
+    if (round > 0) factor = square_of(matrix.triangle());
+    for (Index r = 0; r < factor.cols(); ++r) {
+      if (factor(r, r) < 0) factor.row(r) = -factor.row(r);
+    }
+    matrix.solve(numbers_of(factor));
+  }
+}
+
+void orthonormalise_columns(std::span<double> numbers, int rank, Executor& executor, const StopPoll& stop) {
+  TallRows matrix(numbers, rank, executor, stop);
+  orthonormalise_columns(matrix);
+}
+
+std::vector<double> maker_of_left_vectors(std::span<const double> triangle, int count) {
+  return numbers_of(leading_right_vectors(square_of(triangle), count, /*by_values=*/true));
+}
+
+void settle_left_vectors(TallMatrix& product) {
+  orthonormalise_columns(product);
+  std::vector<double> signs = product.peaks();
+  for (double& number : signs) number = number < 0 ? -1.0 : 1.0;
+  product.divide_columns(signs);
+}
+
+// Of A = Q F the left vectors are A V S^-1; of A^T = Q F they are V.
 std::vector<double> leading_left_vectors(std::span<const double> numbers, int columns, int count, Executor& executor,
                                          const StopPoll& stop) {
   const ConstRowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / columns, columns);
-  const bool is_tall = matrix.rows() >= matrix.cols();
-  // Of A = Q F the left vectors are A V S^-1; of A^T = Q F they are V.
-  const MatrixXd factor = is_tall ? triangular_factor(matrix, matrix.cols(), executor, stop)
-                                  : triangular_factor(matrix.transpose(), matrix.rows(), executor, stop);
-  const Eigen::BDCSVD<MatrixXd> svd(factor, Eigen::ComputeFullV);
-  const Eigen::VectorXd& values = svd.singularValues();
-  const double threshold = rounding_share(factor.cols()) * values.maxCoeff();
-  const Index kept = std::min<Index>(count, (values.array() > threshold).count());
   std::vector<double> result(static_cast<std::size_t>(matrix.rows()) * static_cast<std::size_t>(count));
-  RowsMap vectors(result.data(), matrix.rows(), count);
-  if (is_tall) {
-    const MatrixXd scaled = svd.matrixV().leftCols(kept) * values.head(kept).cwiseInverse().asDiagonal();
-    const Index most = block_rows(matrix.cols());
-    for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index, Index first, Index last) {
-      for (Index at = first; at < last; at += most) {
-        give_up_if(stop);
-        const Index rows = std::min(most, last - at);
-        vectors.block(at, 0, rows, kept).noalias() = matrix.middleRows(at, rows) * scaled;
-      }
-    });
+  if (matrix.rows() >= matrix.cols()) {
+    const MatrixXd factor = triangular_factor(matrix, matrix.cols(), executor, stop);
+    multiply_rows(matrix, leading_right_vectors(factor, count, /*by_values=*/true), executor, stop, result);
   } else {
-    vectors.leftCols(kept) = svd.matrixV().leftCols(kept);
+    const MatrixXd factor = triangular_factor(matrix.transpose(), matrix.rows(), executor, stop);
+    RowsMap(result.data(), matrix.rows(), count) = leading_right_vectors(factor, count, /*by_values=*/false);
   }
-  orthonormalise_columns(result, count, executor, stop);
-  for (Index r = 0; r < count; ++r) {
-    Index largest = 0;
-    vectors.col(r).cwiseAbs().maxCoeff(&largest);
-    if (vectors(largest, r) < 0) vectors.col(r) = -vectors.col(r);
-  }
+  TallRows vectors(result, count, executor, stop);
+  settle_left_vectors(vectors);
   return result;
 }
 

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -98,6 +101,52 @@ double product_of(const std::vector<double>& matrix, std::size_t columns, std::s
 void expect_orthonormal(const std::vector<double>& matrix, std::size_t columns) {
   for (std::size_t c = 0; c < columns; ++c) {
     for (std::size_t d = 0; d <= c; ++d) EXPECT_NEAR(product_of(matrix, columns, c, d), c == d ? 1 : 0, 1e-14);
+  }
+}
+
+// A matrix whose rows lie in two pieces.
+class TwoParts final : public TallMatrix {
+ public:
+  TwoParts(std::span<double> numbers, int columns, std::size_t first_rows)
+      : above_(numbers.first(first_rows * static_cast<std::size_t>(columns)), columns, on_threads()),
+        below_(numbers.subspan(first_rows * static_cast<std::size_t>(columns)), columns, on_threads(), {}, first_rows) {}
+
+  std::vector<double> peaks() const override {
+    std::vector<double> peaks = above_.peaks();
+    std::ranges::transform(peaks, below_.peaks(), peaks.begin(), peak_of);
+    return peaks;
+  }
+  std::vector<double> triangle() const override { return join_triangles(above_.triangle(), below_.triangle()); }
+  void solve(std::span<const double> triangle) override { both([&](TallRows& part) { part.solve(triangle); }); }
+  void divide_columns(std::span<const double> divisors) override {
+    both([&](TallRows& part) { part.divide_columns(divisors); });
+  }
+  void draw_column(int column) override { both([&](TallRows& part) { part.draw_column(column); }); }
+
+ private:
+  void both(const std::function<void(TallRows&)>& work) {
+    work(above_);
+    work(below_);
+  }
+
+  TallRows above_;
+  TallRows below_;
+};
+
+TEST(OrthonormalColumns, OfPartsAreThoseOfTheWhole) {
+  constexpr std::size_t columns = 4;
+  std::vector<double> matrix = random_matrix(5000, columns);
+  for (std::size_t at = 0; at < matrix.size(); at += columns) matrix[at + 2] = matrix[at] - matrix[at + 1];
+  std::vector<double> whole = matrix;
+  orthonormalise_columns(whole, columns, on_threads());
+  expect_orthonormal(whole, columns);
+  for (const std::size_t first_rows : {0UL, 1UL, 2UL, 1700UL, 4999UL, 5000UL}) {
+    std::vector<double> basis = matrix;
+    TwoParts parts(basis, columns, first_rows);
+
+    orthonormalise_columns(parts);
+
+    for (std::size_t i = 0; i < basis.size(); ++i) ASSERT_NEAR(basis[i], whole[i], 1e-13) << i << ' ' << first_rows;
   }
 }
 
