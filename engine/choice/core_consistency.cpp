@@ -24,7 +24,7 @@
 namespace blco {
 namespace {
 
-using Matrices = ColumnSlabs::Matrices;
+using Matrices = std::vector<std::vector<double>>;
 
 void check_shapes(const TensorSummary& tensor, const CpdModel& model) {
   if (model.shape != tensor.shape) refuse("core consistency: the model is not one of a tensor of this shape");
@@ -52,32 +52,31 @@ Matrices column_scales(const CpdModel& model) {
   return scales;
 }
 
-// (A_n^+)^T of each mode, of the size of A_n.
-Matrices invert_factors(const CpdModel& model, Executor& executor) {
-  Matrices inverted = model.factors;
+// Makes the matrices (A_n^+)^T of each mode, of the size of A_n.
+void load_inverses(const CpdModel& model, Executor& executor, SharedMatrices& matrices) {
   const Matrices scales = column_scales(model);
-  for (std::size_t n = 0; n < inverted.size(); ++n) {
-    std::vector<double>& factor = inverted[n];
+  for (std::size_t n = 0; n < scales.size(); ++n) {
+    std::vector<double> factor = model.factors[n];
     for (std::size_t i = 0; i < factor.size(); ++i) factor[i] *= scales[n][i % scales[n].size()];
     invert_tall(factor, model.rank, executor);
+    matrices.load(n, 0, factor);
   }
-  return inverted;
 }
 
 // The sum of (g - t)^2 over the core, g, and the superdiagonal one, t.
-double distance(const Matrices& inverted, int rank, std::size_t short_mode, ColumnSlabs& slabs, Executor& executor) {
-  const auto columns = static_cast<std::uint64_t>(rank);
+double distance(const CpdModel& model, std::size_t short_mode, ColumnSlabs& slabs) {
+  const auto columns = static_cast<std::uint64_t>(model.rank);
   const std::uint64_t slab = slabs.slab();
   const std::uint64_t choices = slabs.choices().count(short_mode);
-  std::vector<double> core;
   double sum = 0;
   for (std::uint64_t first = 0; first < choices; first += slab) {
-    multiply_transposed(inverted[short_mode], columns, slabs.pass(short_mode, first), core, executor);
+    slabs.pass(short_mode, first);
+    const std::vector<double> core = slabs.matrices().project_output(short_mode);
     const std::uint64_t count = std::min(slab, choices - first);
     for (std::uint64_t r = 0; r < columns; ++r) {
       for (std::uint64_t c = 0; c < count; ++c) {
         bool diagonal = true;
-        for (std::size_t n = 0; n < inverted.size(); ++n) {
+        for (std::size_t n = 0; n < model.factors.size(); ++n) {
           diagonal = diagonal && (n == short_mode || slabs.choices().column(short_mode, first + c, n) == r);
         }
         const double difference = core[r * slab + c] - (diagonal ? 1.0 : 0.0);
@@ -113,24 +112,26 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   const auto short_mode = static_cast<std::size_t>(std::ranges::min_element(model.shape) - model.shape.begin());
   ProgressMeter meter(progress, time_limit_seconds);
   std::uint64_t numbers = 0;
-  for (const std::vector<double>& factor : model.factors) numbers += 2 * factor.size();
+  for (const std::vector<double>& factor : model.factors) numbers += factor.size();
   const auto rank = static_cast<std::uint64_t>(model.rank);
-  const std::uint64_t scratch = tall_scratch_bytes(std::ranges::max(model.shape), rank);
+  const std::uint64_t longest = std::ranges::max(model.shape);
   SlabJob job(
       tensor, fixed, columns, rank,
-      [&](std::uint64_t slab) {
-        Account memory;
-        memory.take("labels", memory_bytes(model.labels));
-        memory.take("the model and its inverses", numbers * sizeof(double));
-        memory.take("a slab of the core", scratch + model.shape[short_mode] * slab * sizeof(double));
+      [&](std::uint64_t) {
+        SlabMemory memory;
+        memory.caller.take("labels", memory_bytes(model.labels));
+        memory.caller.take("the model", numbers * sizeof(double));
+        memory.caller.take("an inverse", longest * rank * sizeof(double) + tall_scratch_bytes(longest, rank));
+        memory.matrices.columns.assign(model.shape.size(), rank);
+        memory.matrices.unfolding.assign(model.shape.size(), 0);
         return memory;
       },
       [&meter] { return meter.poll(); });
-  const Matrices inverted = invert_factors(model, job.job->pool());
-  ColumnSlabs slabs(tensor, inverted, std::vector<int>(inverted.size(), model.rank), *job.job, job.slab, meter);
+  ColumnSlabs slabs(tensor, *job.job, meter);
+  load_inverses(model, job.job->pool(), slabs.matrices());
   const std::uint64_t passes = (columns + job.slab - 1) / job.slab;
   meter.begin({.name = "core", .nonzeros = tensor.summary().nnz * passes});
-  const double sum = distance(inverted, model.rank, short_mode, slabs, job.job->pool());
+  const double sum = distance(model, short_mode, slabs);
   meter.report_end();
   return 100 * (1 - sum / static_cast<double>(model.rank));
 }

@@ -15,24 +15,30 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
+#include "engine/work/shared_matrices.hpp"
 #include "kernels/account.hpp"
 
 namespace blco {
 
-// The needs of a job whose ColumnSlabs have so many columns; `caller` beside these.
+// The needs of a job whose ColumnSlabs have so many columns and these matrices; `caller` beside them.
 JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, const Account& caller,
-                    const StopPoll& stop);
+                    const MatrixSizes& matrices, const StopPoll& stop);
+
+// What a job with a slab of so many choices takes beside its backend.
+struct SlabMemory {
+  Account caller;
+  MatrixSizes matrices;
+};
 
 // A job with a slab of choices, and how many it has: `choices`, up to those beyond which an MTTKRP takes no less time
 // per column; if more than `group`, a multiple of it. If the budget has no room for as many it has fewer, unless it
-// `is_fixed`: another number rounds in other ways. `caller` tells the caller's memory for a slab of so many, the output
-// of pass() included. Throws Error as Job does.
+// `is_fixed`: another number rounds in other ways. Throws Error as Job does.
 //
 // With `columns`, the columns of each mode's matrix, and one device, the job makes whole unfoldings if the budgets have
 // room, and there are no slabs. If `compute` is deterministic, both have the same bits. `lower`: JobNeeds::lower_rank.
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
-          const std::function<Account(std::uint64_t slab)>& caller, const StopPoll& stop, bool is_fixed = false,
+          const std::function<SlabMemory(std::uint64_t slab)>& memory, const StopPoll& stop, bool is_fixed = false,
           const std::vector<int>& columns = {}, const std::string& lower = "", double share_of_rank_1 = 1);
 
   std::unique_ptr<Job> job;
@@ -48,7 +54,7 @@ struct SlabJob {
 class ColumnChoices {
  public:
   // `shape` and `columns`: per mode, the length and the columns of its matrix.
-  ColumnChoices(const std::vector<std::uint64_t>& shape, const std::vector<int>& columns);
+  ColumnChoices(const std::vector<std::uint64_t>& shape, std::vector<std::uint64_t> columns);
 
   // How many there are without `mode`, and which column of another mode's matrix one of them takes.
   std::uint64_t count(std::size_t mode) const;
@@ -83,54 +89,43 @@ class ColumnChoices {
 
 class ColumnSlabs {
  public:
-  using Matrices = std::vector<std::vector<double>>;
-
-  // `matrices`: per mode, row-major I_n x columns[n] in the tensor's own indices; samples alone need none. They, `job`,
-  // which has `slab` columns, and `meter` must outlive this.
-  ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, Job& job,
-              std::uint64_t slab, ProgressMeter& meter);
+  // Of the matrices that the job has, which are zero at first: row-major I_n x columns in the tensor's own indices. All
+  // arguments must outlive this.
+  ColumnSlabs(const Tensor& tensor, Job& job, ProgressMeter& meter);
 
   const ColumnChoices& choices() const { return choices_; }
-  // I_mode x the choices: all slabs, or one pass of Kronecker products.
-  std::vector<double> unfold(std::size_t mode);
-  std::uint64_t slab() const { return slab_; }
-  // I_mode x slab: a column for each choice from `first` on, zeros beyond the last. Valid until the next call.
-  std::span<const double> pass(std::size_t mode, std::uint64_t first);
-  // Per mode the leading left singular vectors of a sample of its unfolding, I_n x columns[n], or I_n if that is less.
-  // Random numbers of `seed` alone decide which sample. Throws Error{invalid_argument} if a number of it is not finite.
-  Matrices sample_vectors(std::uint64_t seed, Executor& executor);
+  SharedMatrices& matrices() { return matrices_; }
   // A mode's matrix is another one.
   void set_changed(std::size_t mode) { loaded_[mode].clear(); }
+  std::uint64_t slab() const { return sizes_.slab; }
+
+  // Makes the unfolding of a mode, I_mode x the choices: in slabs, or by one pass of Kronecker products.
+  void unfold(std::size_t mode);
+  // Makes an output of the mode, I_mode x slab: a column for each choice from `first` on, zeros beyond the last.
+  void pass(std::size_t mode, std::uint64_t first);
+  // Sets each matrix to the leading left singular vectors of a sample of its mode's unfolding. Random numbers of `seed`
+  // alone decide which sample. Throws Error{invalid_argument} if a number of it is not finite.
+  void sample_vectors(std::uint64_t seed, Executor& executor);
 
   WorkerGroup& workers() { return *workers_; }
 
  private:
-  // I_mode x slab: the tensor times random normal numbers in all other modes, a column of them in each for each column.
-  // It samples the range of the mode's unfolding (Halko, Martinsson & Tropp, Finding structure with randomness, SIAM
-  // Review 2011, section 4.1).
-  std::span<const double> sample(std::size_t mode, std::uint64_t seed);
+  // Makes of the unfolding the tensor times random normal numbers in all other modes, a column of them in each for each
+  // column of a slab. It samples the range of the mode's unfolding (Halko, Martinsson & Tropp, Finding structure with
+  // randomness, SIAM Review 2011, section 4.1).
+  void sample(std::size_t mode, std::uint64_t seed);
   std::uint64_t length(std::size_t mode) const { return tensor_->info().shape[mode]; }
   void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);
-  std::vector<double> kronecker(std::size_t mode);
-  std::span<const double> output_of_pass(std::size_t mode);
-  void run_pass(std::size_t mode, Product product);
+  void run_kronecker_pass(std::size_t mode);
 
   const ChunkSource* tensor_;
-  const Matrices* matrices_;
-  std::vector<std::uint64_t> columns_;
+  MatrixSizes sizes_;
   ColumnChoices choices_;
-  std::uint64_t slab_;
   ProgressMeter* meter_;
   std::unique_ptr<WorkerGroup> workers_;
-  bool is_on_device_;
   OriginalRows rows_;
-  std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each column is
-  std::vector<double> output_;
+  SharedMatrices matrices_;
+  std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each of the factor's is
 };
-
-// product = A^T output, for A row-major I x `columns`, and an output of I rows. Throws Error{cancelled} once `stop`
-// says so.
-void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
-                         std::vector<double>& product, Executor& executor, const StopPoll& stop = {});
 
 }  // namespace blco

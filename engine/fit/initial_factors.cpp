@@ -143,17 +143,21 @@ bool samples_start(const CpdOptions& options) {
 JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, const Account& held, const StopPoll& stop) {
   const int columns = sample_columns(options.rank);
   const auto width = static_cast<std::uint64_t>(columns);
-  std::uint64_t largest = 0;  // a sample, and what its vectors take
+  MatrixSizes matrices;
+  std::uint64_t largest = 0;  // a sample of which rank 0 has all rows
   for (const std::uint64_t length : tensor.shape()) {
-    largest = std::max(largest, length * width * sizeof(double) + tall_scratch_bytes(length, width));
+    matrices.columns.push_back(std::min(static_cast<std::uint64_t>(options.rank), length));
+    matrices.unfolding.push_back(width);
+    if (length < width) largest = std::max(largest, length * width * sizeof(double) + tall_scratch_bytes(length, width));
   }
-  // Vectors of all modes are held, and of one twice.
+  matrices.slab = width;
+  // Of one mode twice.
   const std::uint64_t longest = std::ranges::max(tensor.shape()) * static_cast<std::uint64_t>(options.rank);
   const std::uint64_t vectors = factor_numbers(tensor.summary(), options.rank) + longest;
   Account caller = held;
   caller.take_by_rank("a sample of an unfolding", largest);
   caller.take_by_rank("initial factors", vectors * sizeof(double));
-  JobNeeds needs = slab_needs(tensor, columns, options.compute.precision, caller, stop);
+  JobNeeds needs = slab_needs(tensor, columns, options.compute.precision, caller, matrices, stop);
   needs.may_slab = true;
   needs.value_exponent = value_exponent_of(tensor.summary(), options.method);
   return needs;
@@ -165,10 +169,10 @@ std::vector<std::vector<double>> sample_initial_factors(const Tensor& tensor, co
   compute.trace.clear();
   Job job(tensor, compute, sampling_needs(tensor, options, held, [&meter] { return meter.poll(); }));
   const auto columns = static_cast<std::uint64_t>(options.rank);
-  std::vector<std::vector<double>> factors =
-      ColumnSlabs(tensor, {}, std::vector<int>(tensor.order(), options.rank), job,
-                  static_cast<std::uint64_t>(sample_columns(options.rank)), meter)
-          .sample_vectors(options.seed, job.pool());
+  ColumnSlabs slabs(tensor, job, meter);
+  slabs.sample_vectors(options.seed, job.pool());
+  std::vector<std::vector<double>> factors;
+  for (std::size_t n = 0; n < tensor.order(); ++n) factors.push_back(slabs.matrices().matrix(n));
   for (std::size_t n = 0; n < factors.size(); ++n) {
     const std::uint64_t length = tensor.shape()[n];
     if (is_nonnegative(options, n)) {

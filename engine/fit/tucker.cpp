@@ -3,6 +3,7 @@
 #include <blco/tucker.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -26,6 +27,8 @@
 #include "engine/fit/tucker_sweeps.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
+#include "engine/work/row_blocks.hpp"
+#include "io/container/model_file.hpp"
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
@@ -61,8 +64,9 @@ void normalise(TuckerModel& model, const TuckerOptions& options, const std::vect
   }
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     if (is_held(options, n)) continue;
-    std::vector<double> rotated;
-    multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated, executor);
+    std::vector<double> rotated(model.core.size());
+    add_transposed_product(rotations[n], shape.rank(n), shape.unfold(model.core, n), shape.choices(n), rotated,
+                           executor);
     shape.fold(rotated, n, 0, shape.choices(n), model.core);
   }
 }
@@ -143,55 +147,47 @@ struct TuckerBegin {
     };
     if (options.initial != nullptr)
       refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
-    resumed = load_tucker(options.resume);
-    if (resumed->fit_history.empty()) fail("has no sweeps");
-    if (resumed->shape != tensor.shape || !is_model_of(*resumed, tensor)) {
+    resumed = std::make_unique<ModelFileReader>(options.resume, ModelKind::tucker);
+    const ModelFile& model = resumed->header();
+    if (model.fit_history.empty()) fail("has no sweeps");
+    if (model.shape != tensor.shape || !is_model_of(model, tensor)) {
       fail("was fitted to another tensor; give the one that it was fitted to");
     }
-    const std::vector<int> own(resumed->ranks.begin(), resumed->ranks.end());
-    if (options.constraints.empty()) options.constraints = resumed->constraints;
-    if (without_empty(options.constraints) != without_empty(resumed->constraints))
+    const std::vector<int> own(model.ranks.begin(), model.ranks.end());
+    if (options.constraints.empty()) options.constraints = model.constraints;
+    if (without_empty(options.constraints) != without_empty(model.constraints))
       fail("does not hold the modes of " + option_name("held") + "; leave that out");
     if (!options.ranks.empty() && ranks_of(options, tensor.shape) != own)
       fail("has other ranks than " + option_name("ranks") + "; leave that out");
-    const bool is_hoqri = resumed->method == to_string(TuckerMethod::hoqri);
+    const bool is_hoqri = model.method == to_string(TuckerMethod::hoqri);
     const TuckerMethod method = is_hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi;
     if (options.method != TuckerMethod::automatic && options.method != method)
       fail("was fitted by " + option_name("method", to_string(method)) + "; leave that out");
-    if (resumed->fit_history.size() > static_cast<std::size_t>(std::max(options.max_sweeps, 0))) {
-      fail("has " + std::to_string(resumed->fit_history.size()) + " sweeps, more than " +
+    if (model.fit_history.size() > static_cast<std::size_t>(std::max(options.max_sweeps, 0))) {
+      fail("has " + std::to_string(model.fit_history.size()) + " sweeps, more than " +
            option_name("max_sweeps", std::to_string(options.max_sweeps)) + "; give more");
     }
     options.ranks = own;
     options.method = method;
-    options.seed = resumed->seed;
+    options.seed = model.seed;
   }
 
   TuckerOptions options;
   std::vector<int> ranks;
-  std::optional<TuckerModel> resumed;
+  std::unique_ptr<ModelFileReader> resumed;  // null: a new fit
 };
 
 class TuckerFit : SweepDriver {
  public:
-  // Takes the numbers of a model to resume.
-  TuckerFit(const Tensor& tensor, TuckerBegin& begin, TuckerJob& job, ProgressMeter& meter, OutputFiles& files)
+  TuckerFit(const Tensor& tensor, const TuckerBegin& begin, TuckerJob& job, ProgressMeter& meter, OutputFiles& files)
       : SweepDriver({begin.options, begin.options.max_sweeps, &files}, meter),
         nonzeros_(&tensor),
+        begin_(&begin),
         options_(&begin.options),
         ranks_(&begin.ranks),
         job_(&job),
         meter_(&meter) {
-    if (begin.resumed) {
-      model_ = *std::exchange(begin.resumed, std::nullopt);
-    } else {
-      try {
-        start(tensor.summary());
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::cancelled) throw;
-        throw Error(ErrorKind::cancelled, "stopped before the first sweep, so there is no model");
-      }
-    }
+    if (begin.resumed) model_.header() = begin.resumed->header().header();
     describe_tensor(tensor, model_);
     model_.ranks.assign(ranks_->begin(), ranks_->end());
     model_.method = to_string(job.method);
@@ -201,20 +197,16 @@ class TuckerFit : SweepDriver {
   }
 
   TuckerModel run() {
-    const bool samples = TuckerJob::samples(*options_);
     Job& job = *job_->slabs->job;
-    // Whole unfoldings have no slabs of random columns: a job before this one makes them.
-    if (samples && job_->slabs->slab == 0) {
-      SlabJob sampling = TuckerJob::sampling(*nonzeros_, *options_, *ranks_, stop(), job_->held_memory);
-      model_.factors = ColumnSlabs(*nonzeros_, model_.factors, *ranks_, *sampling.job, sampling.slab, *meter_)
-                           .sample_vectors(options_->seed, job.pool());
+    try {
+      start();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled || begin_->resumed) throw;
+      throw Error(ErrorKind::cancelled, "stopped before the first sweep, so there is no model");
     }
-    sweeps_.emplace(*nonzeros_, std::exchange(model_.factors, {}), *ranks_, *options_, *job_, *meter_);
-    if (options_->on_plan) options_->on_plan(describe_tucker(*job_, *nonzeros_, *options_, *ranks_));
-    if (samples && job_->slabs->slab != 0) sweeps_->sample_factors();
-    sweeps_->start(std::exchange(model_.core, {}));
     run_sweeps(*sweeps_, model_, sweeps_->workers(), nonzeros_->nnz() * job_->passes_per_sweep);
-    model_.factors = sweeps_->give_factors();
+    sweeps_->matrices().finish();
+    for (std::size_t n = 0; n < ranks_->size(); ++n) model_.factors.push_back(sweeps_->matrices().matrix(n));
     model_.core = sweeps_->weights();
     sweeps_.reset();
     normalise(model_, *options_, *ranks_, job.pool());
@@ -222,26 +214,53 @@ class TuckerFit : SweepDriver {
   }
 
  private:
-  StopPoll stop() {
-    return [this] { return meter_->poll(); };
+  void start() {
+    const bool samples = TuckerJob::samples(*options_);
+    // Whole unfoldings have no slabs of random columns: a job before this one makes them.
+    std::vector<std::vector<double>> sampled;
+    if (samples && job_->slabs->slab == 0) {
+      const SlabJob sampling = TuckerJob::sampling(
+          *nonzeros_, *options_, *ranks_, [this] { return meter_->poll(); }, job_->held_memory);
+      ColumnSlabs slabs(*nonzeros_, *sampling.job, *meter_);
+      slabs.sample_vectors(options_->seed, sampling.job->pool());
+      for (std::size_t n = 0; n < ranks_->size(); ++n) sampled.push_back(slabs.matrices().matrix(n));
+    }
+    sweeps_.emplace(*nonzeros_, *ranks_, *options_, *job_, *meter_);
+    if (options_->on_plan) options_->on_plan(describe_tucker(*job_, *nonzeros_, *options_, *ranks_));
+    for (std::size_t n = 0; n < sampled.size(); ++n) sweeps_->matrices().load(n, 0, sampled[n]);
+    if (begin_->resumed) {
+      begin_->resumed->read_factors([&](std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+        sweeps_->matrices().load(mode, first_row, rows);
+      });
+    } else if (!samples) {
+      for (std::size_t n = 0; n < ranks_->size(); ++n) load_initial(n);
+    } else if (sampled.empty()) {
+      sweeps_->sample_matrices();
+    }
+    sweeps_->start(begin_->resumed ? begin_->resumed->read_core() : std::vector<double>());
   }
 
-  void start(const TensorSummary& tensor) {
-    for (std::size_t n = 0; n < ranks_->size(); ++n) {
-      const int rank = (*ranks_)[n];
-      std::vector<double>& factor = model_.factors.emplace_back();
-      factor.reserve(static_cast<std::size_t>(tensor.shape[n]) * static_cast<std::size_t>(rank));
-      if (options_->initial != nullptr) factor = options_->initial->factors[n];
-      if (is_held(*options_, n)) continue;
-      const std::size_t known = factor.size();
-      factor.resize(static_cast<std::size_t>(tensor.shape[n]) * static_cast<std::size_t>(rank));
-      const std::uint64_t first_row = known / static_cast<std::size_t>(rank);
-      const std::span<double> rows = std::span(factor).subspan(known);
-      fill_initial_rows(options_->seed, static_cast<int>(n), first_row, rank, rows, Start::normal);
-      // New rows are about as large as those that orthonormal columns have.
-      for (double& number : rows) number *= known == 0 ? 1 : 1 / std::sqrt(static_cast<double>(first_row));
-      orthonormalise_columns(factor, rank, job_->slabs->job->pool(), stop());
+  // The rows of the initial model, and random ones.
+  void load_initial(std::size_t n) {
+    SharedMatrices& matrices = sweeps_->matrices();
+    const int rank = (*ranks_)[n];
+    std::uint64_t known = 0;
+    if (options_->initial != nullptr) {
+      matrices.load(n, 0, options_->initial->factors[n]);
+      known = options_->initial->shape[n];
     }
+    if (is_held(*options_, n)) return;
+    std::vector<double> block;
+    for_each_row_block(nonzeros_->shape()[n] - known, rank, [&](std::uint64_t first, std::size_t count) {
+      block.resize(count);
+      fill_initial_rows(options_->seed, static_cast<int>(n), known + first, rank, block, Start::normal);
+      // New rows are about as large as those that orthonormal columns have.
+      for (double& number : block) number *= known == 0 ? 1 : 1 / std::sqrt(static_cast<double>(known));
+      meter_->advance(0, 0);
+      matrices.load(n, known + first, block);
+      return true;
+    });
+    matrices.orthonormalise(n);
   }
 
   void record(SweepReport& report) override {
@@ -251,10 +270,16 @@ class TuckerFit : SweepDriver {
   }
 
   void write_model(const std::filesystem::path& path, const OutputClaim* claim) override {
-    write_model_file(path, describe_model(model_), sweeps_->factors(), sweeps_->weights(), claim);
+    ModelNumbers numbers;
+    numbers.factor_rows = [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+      sweeps_->matrices().store(mode, first_row, rows);
+    };
+    numbers.core = sweeps_->weights();
+    write_model_file(path, describe_model(model_), numbers, claim);
   }
 
   const Tensor* nonzeros_;
+  const TuckerBegin* begin_;
   const TuckerOptions* options_;
   const std::vector<int>* ranks_;
   TuckerJob* job_;

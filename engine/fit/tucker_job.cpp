@@ -1,6 +1,7 @@
 #include "engine/fit/tucker_job.hpp"
 
 #include <algorithm>
+#include <blco/peers.hpp>
 #include <limits>
 
 #include "blco/error.hpp"
@@ -11,24 +12,30 @@
 namespace blco {
 namespace {
 
-// What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
-Account host_memory(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
-                    TuckerMethod method, std::uint64_t slab) {
+// What a fit of one of the two methods takes beside its backend, with slabs of so many columns.
+SlabMemory memory_of(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                     TuckerMethod method, std::uint64_t slab) {
   const CoreShape shape(tensor.shape, ranks);
-  Account memory;
+  SlabMemory needed;
+  Account& memory = needed.caller;
   memory.take_by_rank("the core", 4 * shape.numbers() * sizeof(double));
+  needed.matrices.undoes = true;
+  std::uint64_t of_model = 0;
   std::uint64_t largest = 0;
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     const std::uint64_t length = tensor.shape[n];
-    // As they are, and as they were after the last sweep.
-    memory.take_by_rank("matrices", 2 * length * shape.rank(n) * sizeof(double));
-    // The output of a pass; Y, or its product with the core.
-    const std::uint64_t width = method == TuckerMethod::hooi ? shape.choices(n) : shape.rank(n);
-    const std::uint64_t widest = options.start == TuckerStart::nvecs ? std::max(width, slab) : width;
-    largest = std::max(largest,
-                       length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, widest));
+    needed.matrices.columns.push_back(shape.rank(n));
+    const std::uint64_t width = method == TuckerMethod::hooi ? shape.choices(n) : 0;
+    needed.matrices.unfolding.push_back(TuckerJob::samples(options) ? std::max(width, slab) : width);
+    of_model += length * shape.rank(n) * sizeof(double);
+    // Rank 0 decomposes the whole of one with more columns than rows.
+    if (const std::uint64_t most = needed.matrices.unfolding.back(); most > length) {
+      largest = std::max(largest, length * (most + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, most));
+    }
   }
-  memory.take_by_rank("the unfolding", largest);
+  memory.take_by_rank("an unfolding of more columns than rows", largest);
+  // Where all rows are here, it takes the place of the matrices of before.
+  if (options.compute.peers != nullptr && options.compute.peers->size() > 1) memory.take_by_rank("the model", of_model);
   if (options.initial != nullptr) {
     memory.take_by_rank("the initial model", options.initial->core.size() * sizeof(double));
     for (const std::vector<double>& factor : options.initial->factors) {
@@ -37,7 +44,7 @@ Account host_memory(const TensorSummary& tensor, const TuckerOptions& options, c
     memory.take("labels", memory_bytes(options.initial->labels));
   }
   for (const std::uint64_t of_mode : tensor.label_bytes) memory.take("labels", of_mode);
-  return memory;
+  return needed;
 }
 
 SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerMethod method,
@@ -48,9 +55,9 @@ SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::
   return SlabJob(
       tensor, options.compute, std::min(shape.most_choices(), most_choices), shape.rank(longest),
       [&](std::uint64_t slab) {
-        Account memory = host_memory(tensor.summary(), options, ranks, method, slab);
-        memory.take(held);
-        return memory;
+        SlabMemory needed = memory_of(tensor.summary(), options, ranks, method, slab);
+        needed.caller.take(held);
+        return needed;
       },
       stop, is_fixed, columns, "lower " + option_name("ranks"), 1.0 / std::ranges::min(ranks));
 }

@@ -15,18 +15,18 @@
 
 namespace blco {
 
-// The weights of this method are the core. Beside factors and core it has those of before the sweep in progress, to
-// undo it.
+// The weights of this method are the core. The workers have the matrices; beside both there are those of before the
+// sweep in progress, to undo it.
 class TuckerSweeps final : public FitMethod {
  public:
-  using Matrices = ColumnSlabs::Matrices;
+  // The matrices are to be loaded before the first step: I_n x R_n with orthonormal columns. All arguments must outlive
+  // this.
+  TuckerSweeps(const Tensor& tensor, const std::vector<int>& ranks, const TuckerOptions& options, TuckerJob& job,
+               ProgressMeter& meter);
 
-  // `factors`: per mode, row-major I_n x R_n with orthonormal columns. All others must outlive this.
-  TuckerSweeps(const Tensor& tensor, Matrices factors, const std::vector<int>& ranks, const TuckerOptions& options,
-               TuckerJob& job, ProgressMeter& meter);
-
-  // Takes other factors, from samples of the unfoldings. Needs slabs.
-  void sample_factors();
+  SharedMatrices& matrices() { return slabs_.matrices(); }
+  // Makes the matrices of samples of the unfoldings. Needs slabs.
+  void sample_matrices();
   // With the core of a model to resume, or none.
   void start(std::span<const double> core) override;
   void run_step(SweepReport& report) override;
@@ -34,8 +34,6 @@ class TuckerSweeps final : public FitMethod {
   bool has_converged(const ModelHeader& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return core_; }
 
-  const Matrices& factors() const { return factors_; }
-  Matrices give_factors() { return std::move(factors_); }
   const WorkerGroup& workers() { return slabs_.workers(); }
 
  private:
@@ -43,14 +41,10 @@ class TuckerSweeps final : public FitMethod {
   void update_by_vectors(std::size_t mode, bool makes_core);
   void update_by_core(std::size_t mode);
   void refresh_core(std::size_t mode);
-  void set_factor(std::size_t mode, std::vector<double> factor);
-  // Calls visit(first choice, how many, I_n x slab of Y).
+  // Calls visit(first choice, how many) with a slab of Y as the output.
   template <class Visit>
   void for_each_slab(std::size_t mode, const Visit& visit);
   Executor& pool() const { return job_->slabs->job->pool(); }
-  StopPoll stop() const {
-    return [this] { return meter_->poll(); };
-  }
 
   const TensorSummary* tensor_;
   const std::vector<int>* ranks_;
@@ -58,10 +52,8 @@ class TuckerSweeps final : public FitMethod {
   TuckerJob* job_;
   ProgressMeter* meter_;
   CoreShape shape_;
-  Matrices factors_;
   std::vector<double> core_;
   bool has_core_ = false;
-  Matrices factors_before_;
   std::vector<double> core_before_;
   ColumnSlabs slabs_;
 };

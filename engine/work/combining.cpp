@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "kernels/lbfgs_numbers.hpp"
+#include "kernels/tall_matrices.hpp"
 
 namespace blco {
 namespace {
@@ -38,10 +39,18 @@ bool combine(Combining combining, std::vector<double>& numbers, std::span<const 
     return true;
   }
   if (combining == Combining::breakpoints) return merge_breakpoints(numbers, theirs);
+  if (combining == Combining::joined) {
+    numbers.insert(numbers.end(), theirs.begin(), theirs.end());
+    return true;
+  }
   if (theirs.size() != numbers.size()) return false;
+  if (combining == Combining::triangles) {
+    numbers = join_triangles(numbers, theirs);
+    return true;
+  }
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     const bool is_least = combining == Combining::least_and_sums && i < lbfgs_least;
-    numbers[i] = combining == Combining::largest ? std::max(numbers[i], theirs[i])
+    numbers[i] = combining == Combining::largest ? peak_of(numbers[i], theirs[i])
                  : is_least                      ? std::min(numbers[i], theirs[i])
                                                  : numbers[i] + theirs[i];
   }

@@ -9,9 +9,11 @@ namespace blco {
 
 enum class Combining : std::uint8_t {
   sums,
-  largest,
+  largest,  // of largest magnitude: of two, the first worker's
   least_and_sums,  // the first ones are the least of all (lbfgs_least)
   breakpoints,     // LbfgsBreakpoint: the first of all
+  triangles,       // of matrices whose rows are those of all (join_triangles)
+  joined,          // one after the other
 };
 
 // Makes numbers of one worker, or nothing, those of two. False if they answer different orders.

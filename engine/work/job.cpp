@@ -168,7 +168,7 @@ std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
     const double share = share_ ? static_cast<double>(share_->info().nnz) / static_cast<double>(tensor_->nnz()) : 1;
     meter->count_share(needs_.kind->slabs() * share);
   }
-  workers->keep(make_numbers(moves.get()));
+  workers->keep(make_numbers(moves.get()), make_matrices(moves.get()));
   if (is_alone) return workers;
   if (needs_.draws) workers->share(*queue_);
   workers->lead(std::move(at_peers), std::move(moves), backend_config(needs_, plan_),

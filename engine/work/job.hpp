@@ -42,6 +42,8 @@ class Job : public JobPlan {
   std::unique_ptr<RowMoves> take_rows(RowOwners owners, TouchedRows touched);
   // Of the rows that this worker owns: without moves, of all. Null for a job without L-BFGS.
   std::unique_ptr<OwnNumbers> make_numbers(const RowMoves* moves);
+  // The same for a job without matrices.
+  std::unique_ptr<OwnMatrices> make_matrices(const RowMoves* moves);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   ThreadPool& pool() { return pool_; }

@@ -40,6 +40,8 @@ void for_each_told(Needs& needs, const Visit& visit) {
   visit(needs.backend.loss_passes);
   visit(needs.backend.dual_modes);
   visit(needs.lbfgs);
+  visit(needs.matrices.slab);
+  visit(needs.matrices.undoes);
   visit(needs.want_previous);
   visit(needs.deterministic);
   visit(needs.draws);
@@ -65,6 +67,9 @@ Message begin_order(const Tensor& tensor, const JobNeeds& needs) {
   for_each_told(needs, [&](const auto& field) { message.put(field); });
   message.put(needs.backend.vectors.size());
   for (const VectorShape& vector : needs.backend.vectors) message.put(vector.rows).put(vector.has_all_modes);
+  for (const auto* of_modes : {&needs.matrices.columns, &needs.matrices.unfolding}) {
+    message.put(of_modes->size()).put(std::span(*of_modes));
+  }
   return message;
 }
 
@@ -80,6 +85,10 @@ JobNeeds needs_of(ReceivedMessage& begin, const Tensor& tensor) {
   for (VectorShape& vector : needs.backend.vectors) {
     vector.rows = begin.take<std::uint64_t>();
     vector.has_all_modes = begin.take<bool>();
+  }
+  for (auto* of_modes : {&needs.matrices.columns, &needs.matrices.unfolding}) {
+    of_modes->resize(begin.take<std::size_t>());
+    for (std::uint64_t& of_mode : *of_modes) of_mode = begin.take<std::uint64_t>();
   }
   return needs;
 }

@@ -11,6 +11,7 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "engine/work/original_rows.hpp"
+#include "engine/work/own_matrices.hpp"
 #include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "io/container/chunk_source.hpp"
@@ -184,13 +185,18 @@ void JobPlan::plan_held(std::vector<std::shared_ptr<const RowIndex>> held, const
 void JobPlan::count_numbers(const std::vector<std::uint64_t>& rows) {
   const int rank = needs_.backend.rank;
   const std::uint64_t parts = are_threads() ? static_cast<std::uint64_t>(peers_->size()) : 1;
-  if (needs_.lbfgs == LbfgsVectors::none || (parts > 1 && peers_->rank() > 0)) return;
+  if (parts > 1 && peers_->rank() > 0) return;
   std::vector<std::uint64_t> of_part = rows;
   if (parts > 1) {
     for (std::uint64_t& count : of_part) count = count / parts + 1;
     of_part[0] += product_tile / static_cast<std::uint64_t>(rank) + 1;
   }
-  needs_.caller.take_by_rank("vectors of L-BFGS", parts * OwnNumbers::bytes(of_part, rank, needs_.lbfgs));
+  if (needs_.lbfgs != LbfgsVectors::none) {
+    needs_.caller.take_by_rank("vectors of L-BFGS", parts * OwnNumbers::bytes(of_part, rank, needs_.lbfgs));
+  }
+  if (!needs_.matrices.columns.empty()) {
+    needs_.caller.take_by_rank("matrices and an unfolding", parts * OwnMatrices::bytes(of_part, needs_.matrices));
+  }
 }
 
 // A CPU that holds all rows frees the factors one by one as the model takes them.

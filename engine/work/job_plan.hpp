@@ -37,6 +37,7 @@ class JobPlan {
   void plan_alone();
   const Plan& plan() const { return plan_; }
   int rank() const { return needs_.backend.rank; }
+  const MatrixSizes& matrices() const { return needs_.matrices; }
   Precision precision() const { return needs_.backend.precision; }
   CpdPlan describe() const;
   // Null if the CPU computes.

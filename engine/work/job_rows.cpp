@@ -43,6 +43,17 @@ std::unique_ptr<OwnNumbers> Job::make_numbers(const RowMoves* moves) {
   return std::make_unique<OwnNumbers>(std::move(rows), needs_.backend.rank, needs_.lbfgs, pool_);
 }
 
+std::unique_ptr<OwnMatrices> Job::make_matrices(const RowMoves* moves) {
+  if (needs_.matrices.columns.empty()) return nullptr;
+  std::vector<PlacedRows> rows;
+  for (std::size_t mode = 0; const std::uint64_t length : tensor_->shape()) {
+    rows.push_back({.places = {0, length}});
+    if (moves != nullptr) rows.back() = {moves->owned()[mode], moves->own_rows()[mode].begin};
+    ++mode;
+  }
+  return std::make_unique<OwnMatrices>(std::move(rows), needs_.matrices, pool_, needs_.backend.stop);
+}
+
 std::unique_ptr<RowMoves> Job::share_rows(const OrderTree& tree) {
   TouchedRows own(tensor_->shape());
   Message begin = begin_order(*tensor_, needs_);

@@ -10,6 +10,7 @@
 
 #include "engine/stream/stream_plan.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
+#include "engine/work/own_matrices.hpp"
 #include "kernels/account.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/device_kind.hpp"
@@ -46,6 +47,7 @@ struct JobNeeds {
   bool draws = false;                       // takes chunks of other workers of the process, and so needs all rows
   bool any_rows = false;                    // rank 0 passes over other cells than the tensor's, and so holds all rows
   LbfgsVectors lbfgs = LbfgsVectors::none;  // that each worker keeps of the rows that it owns
+  MatrixSizes matrices = {};                // the same of these
   bool passes_by_mode = false;              // each fills the output of one mode, or none
   bool may_slab = false;       // of factors that exceed a device's memory, a slab of columns is there at a time
   bool want_previous = false;  // keep the factors before each update, if there is room

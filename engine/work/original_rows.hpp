@@ -33,12 +33,13 @@ class OriginalRows {
   // Reorders rows from the backend's order to that of the tensor's indices.
   void reorder(int mode, std::span<double> rows);
 
+  // The container's row of each index of the mode; empty if they are the same. Valid until the next call.
+  std::span<const std::uint32_t> stored_rows(int mode);
+
   // Frees memory kept between calls.
   void release();
 
  private:
-  // The backend's row of each index of the mode; empty if they are the same.
-  std::span<const std::uint32_t> stored_rows(int mode);
   std::span<const std::uint32_t> rows_of_block(int mode, std::uint64_t first_row, std::size_t numbers);
   std::span<double> row(std::span<double> rows, std::uint64_t number) const {
     return rows.subspan(static_cast<std::size_t>(number * rank_), static_cast<std::size_t>(rank_));

@@ -18,8 +18,8 @@
 namespace blco {
 
 // Orders of rank 0, which go down the tree, and answers, which come up. Nobody answers an order that has no numbers to
-// return, nor waits for it: moves but those of is_of_caller(), passes but those of PassOrder::is_answered, steps and
-// orders about numbers but those of is_answered(). The answer to others is done, or failed if the process or one below
+// return, nor waits for it: moves but those of is_of_caller(), passes but those of PassOrder::is_answered, and
+// steps, orders about numbers or matrices but those of is_answered(). The answer to others is done, or failed if the process or one below
 // it could not do this order or one since the last answer.
 enum class MessageKind : std::uint32_t {
   begin,       // begin_order(); answered with how often each unit of rows is touched (TouchedRows::counts)
@@ -28,6 +28,7 @@ enum class MessageKind : std::uint32_t {
   pass,        // PassOrder and chunk numbers; answered with the sum of the terms
   step,        // StepOrder and its numbers; answered with those of take_step
   numbers,     // NumbersOrder and its numbers; answered with those of OwnNumbers
+  matrices,    // MatrixOrder and its numbers; answered with those of OwnMatrices
   bytes_read,  // answered with how many bytes the job's passes have read
   end,         // of the job
   dismiss,     // of serve(), which nobody answers

@@ -16,6 +16,7 @@
 #include "engine/work/job.hpp"
 #include "engine/work/job_order.hpp"
 #include "engine/work/order_tree.hpp"
+#include "engine/work/own_matrices.hpp"
 #include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "engine/work/touched_rows.hpp"
@@ -42,6 +43,7 @@ class ServedJob {
     RowOwners owners(static_cast<std::size_t>(peers.size()), message.take_rest<std::uint64_t>());
     moves_ = job_.take_rows(std::move(owners), std::move(touched_));
     numbers_ = job_.make_numbers(moves_.get());
+    matrices_ = job_.make_matrices(moves_.get());
     streamer_ = job_.make_streamer();
     return {job_.plan().keep_previous ? 0.0 : 1.0};
   }
@@ -73,12 +75,19 @@ class ServedJob {
     return numbers_->take(order, message.take_rest<double>(), job_.backend());
   }
 
+  std::vector<double> matrices(ReceivedMessage& message) {
+    const auto order = message.take<MatrixOrder>();
+    if (matrices_ == nullptr) refuse("its parent changes matrices that this job does not have");
+    return matrices_->take(order, message.take_rest<double>(), job_.backend());
+  }
+
  private:
   std::vector<std::uint64_t> shape_;
   Job job_;
   TouchedRows touched_;              // until rows have owners
   std::unique_ptr<RowMoves> moves_;  // from then on, as the next one
   std::unique_ptr<OwnNumbers> numbers_;
+  std::unique_ptr<OwnMatrices> matrices_;
   std::unique_ptr<Streamer> streamer_;
 };
 
@@ -92,14 +101,24 @@ bool is_answered(const ReceivedMessage& message) {
       return blco::is_answered(message.first<StepOrder>().kind);
     case MessageKind::numbers:
       return blco::is_answered(message.first<NumbersOrder>());
+    case MessageKind::matrices:
+      return blco::is_answered(message.first<MatrixOrder>());
     default:
       return true;
   }
 }
 
 Combining combining_of(const ReceivedMessage& message) {
-  if (message.kind() == MessageKind::numbers) return blco::combining_of(message.first<NumbersOrder>());
-  return message.kind() == MessageKind::step ? blco::combining_of(message.first<StepOrder>().kind) : Combining::sums;
+  switch (message.kind()) {
+    case MessageKind::step:
+      return blco::combining_of(message.first<StepOrder>().kind);
+    case MessageKind::numbers:
+      return blco::combining_of(message.first<NumbersOrder>());
+    case MessageKind::matrices:
+      return blco::combining_of(message.first<MatrixOrder>());
+    default:
+      return Combining::sums;
+  }
 }
 
 class Server {
@@ -179,6 +198,8 @@ class Server {
         return job().bytes_read();
       case MessageKind::numbers:
         return job().numbers(message);
+      case MessageKind::matrices:
+        return job().matrices(message);
       case MessageKind::end:
         job_.reset();
         return {};

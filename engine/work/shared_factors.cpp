@@ -210,6 +210,16 @@ std::vector<double> SharedFactors::take(StepOrder step, std::span<const double> 
   return {};
 }
 
+template <class Order>
+std::vector<double> SharedFactors::take(MessageKind kind, const Order& order, std::span<const double> given,
+                                        const std::function<std::vector<double>()>& own_part) {
+  Message message(kind);
+  message.put(order).put(given);
+  if (is_answered(order)) return tree_->order(message, combining_of(order), own_part);
+  tree_->post(message, own_part);
+  return {};
+}
+
 std::vector<double> SharedFactors::take(const NumbersOrder& order, std::span<const double> given,
                                         const std::function<std::vector<double>()>& own_part) {
   const auto for_each = [&](const auto& visit) {
@@ -218,12 +228,17 @@ std::vector<double> SharedFactors::take(const NumbersOrder& order, std::span<con
     }
   };
   if (order.kind == NumbersKind::read_gradient) for_each([&](int mode) { settle(mode); });
-  Message message(MessageKind::numbers);
-  message.put(order).put(given);
-  if (is_answered(order)) return tree_->order(message, combining_of(order), own_part);
-  tree_->post(message, own_part);
+  std::vector<double> numbers = take(MessageKind::numbers, order, given, own_part);
   if (order.kind == NumbersKind::write_factors) for_each([&](int mode) { set_factor(mode, {}); });
-  return {};
+  return numbers;
+}
+
+std::vector<double> SharedFactors::take(const MatrixOrder& order, std::span<const double> given,
+                                        const std::function<std::vector<double>()>& own_part) {
+  if (needs_output(order.step)) settle(order.mode);
+  std::vector<double> numbers = take(MessageKind::matrices, order, given, own_part);
+  if (order.step == MatrixStep::load_factor) set_factor(order.mode, {});
+  return numbers;
 }
 
 std::vector<double> SharedFactors::change(const StepOrder& step, std::span<const double> first,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/work/order_tree.hpp"
+#include "engine/work/own_matrices.hpp"
 #include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "engine/work/step_order.hpp"
@@ -33,6 +34,9 @@ class SharedFactors final : public Factors {
   void begin_outputs(ModeSet outputs, bool continues, bool of_all);
   // Has an order carried out over the numbers of all workers; `own_part` is the same here.
   std::vector<double> take(const NumbersOrder& order, std::span<const double> given,
+                           const std::function<std::vector<double>()>& own_part);
+  // The same over the matrices of all workers.
+  std::vector<double> take(const MatrixOrder& order, std::span<const double> given,
                            const std::function<std::vector<double>()>& own_part);
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
@@ -103,6 +107,9 @@ class SharedFactors final : public Factors {
   void store(MovedRows what, std::uint64_t first_row, std::span<double> rows) const;
   // Adds up the parts of an output.
   void settle(int mode) const;
+  template <class Order>
+  std::vector<double> take(MessageKind kind, const Order& order, std::span<const double> given,
+                           const std::function<std::vector<double>()>& own_part);
   // Takes a step at all workers; `own_part` is the same step here, if it is given.
   std::vector<double> take(StepOrder step, std::span<const double> first = {}, std::span<const double> second = {},
                            const std::function<std::vector<double>()>& own_part = {});

@@ -26,6 +26,11 @@ std::vector<double> WorkerGroup::take(const NumbersOrder& order, std::span<const
   return shared_ ? shared_->take(order, given, own_part) : own_part();
 }
 
+std::vector<double> WorkerGroup::take(const MatrixOrder& order, std::span<const double> given) {
+  const auto own_part = [&] { return matrices_->take(order, given, *backend_); };
+  return shared_ ? shared_->take(order, given, own_part) : own_part();
+}
+
 void WorkerGroup::pass(const PassRequest& request) {
   const Direction direction = direction_of(request, request.is_mttkrp() ? 0 : next_++);
   const PassOrder order{.request = request, .forward = direction == Direction::forward};

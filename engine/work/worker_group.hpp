@@ -13,6 +13,7 @@
 #include "blco/executor.hpp"
 #include "engine/stream/streamer.hpp"
 #include "engine/work/order_tree.hpp"
+#include "engine/work/own_matrices.hpp"
 #include "engine/work/own_numbers.hpp"
 #include "engine/work/row_moves.hpp"
 #include "engine/work/shared_factors.hpp"
@@ -33,8 +34,11 @@ class WorkerGroup {
   // backend.
   void lead(std::unique_ptr<JobAtPeers> job, std::unique_ptr<RowMoves> moves, const BackendConfig& config,
             std::uint64_t chunks);
-  // What this process has of the numbers of a job with L-BFGS; null: nothing.
-  void keep(std::unique_ptr<OwnNumbers> numbers) { numbers_ = std::move(numbers); }
+  // What this process has of the numbers of a job with L-BFGS, and of matrices; null: nothing.
+  void keep(std::unique_ptr<OwnNumbers> numbers, std::unique_ptr<OwnMatrices> matrices) {
+    numbers_ = std::move(numbers);
+    matrices_ = std::move(matrices);
+  }
   // What workers share in each pass.
   void share(ChunkQueue& queue) { queue_ = &queue; }
 
@@ -66,8 +70,10 @@ class WorkerGroup {
 
   // Rows are in the container's order.
   Factors& factors() { return shared_ ? *shared_ : static_cast<Factors&>(*backend_); }
-  // Has an order carried out over the numbers of L-BFGS, wherever they lie; see OwnNumbers.
+  // Has an order carried out over the numbers of L-BFGS, or over matrices, wherever they lie; see OwnNumbers and
+  // OwnMatrices.
   std::vector<double> take(const NumbersOrder& order, std::span<const double> given = {});
+  std::vector<double> take(const MatrixOrder& order, std::span<const double> given = {});
   // Frees the memory of passes and of L-BFGS, of which no more may follow.
   void end_passes();
   // For steps on the host.
@@ -91,6 +97,7 @@ class WorkerGroup {
   std::unique_ptr<RowMoves> moves_;
   std::unique_ptr<SharedFactors> shared_;
   std::unique_ptr<OwnNumbers> numbers_;
+  std::unique_ptr<OwnMatrices> matrices_;
   bool have_part_ = false;  // the peers, in the last pass or in those that it continued
   double terms_of_peers_ = 0;
   std::uint64_t next_ = 0;

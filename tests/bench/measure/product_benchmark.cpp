@@ -19,7 +19,7 @@
 namespace blco {
 namespace {
 
-using Matrices = ColumnSlabs::Matrices;
+using Matrices = std::vector<std::vector<double>>;
 
 // The rows of all fibers, by a loop over coordinates, in lexicographic order of the other modes.
 struct FiberSums {
@@ -129,7 +129,7 @@ class Measurement {
         const std::uint64_t fibers = product_of(report_.shape, n, report_.nnz);
         of_mode = std::max(of_mode, fibers * (8 * static_cast<std::uint64_t>(report_.rank) + 2 * order));
       } else {
-        const ColumnChoices choices(report_.shape, setup_.columns);
+        const ColumnChoices choices(report_.shape, {setup_.columns.begin(), setup_.columns.end()});
         std::uint64_t rows = 6 * report_.shape[n];
         for (std::size_t other = 0; other < order; ++other) rows += other == n ? 0 : report_.shape[other];
         of_mode = std::max(of_mode, rows * choices.count(n));
@@ -156,7 +156,7 @@ class Measurement {
   void measure_ttmc() {
     add_unfolding("ours", false);
     add_unfolding("slabs", true);
-    const ColumnChoices choices(report_.shape, setup_.columns);
+    const ColumnChoices choices(report_.shape, {setup_.columns.begin(), setup_.columns.end()});
     const RivalTensor coordinates = setup_.natural.view();
     for (std::size_t n = 0; n < report_.shape.size(); ++n) {
       const Matrices matrices = expanded(setup_, choices, n);

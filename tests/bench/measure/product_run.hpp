@@ -18,8 +18,8 @@ namespace blco {
 struct ProductSetup {
   const Tensor* tensor = nullptr;
   NaturalTensor natural;
-  ColumnSlabs::Matrices matrices;  // per mode, row-major
-  std::vector<int> columns;        // of them
+  std::vector<std::vector<double>> matrices;  // per mode, row-major
+  std::vector<int> columns;                   // of them
   CpdOptions options;
   ThreadPool* pool = nullptr;
 

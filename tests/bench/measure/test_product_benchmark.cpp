@@ -73,7 +73,7 @@ TEST(ProductBenchmark, SaysWhatDoesNotFit) {
   const CoordinateTensor coordinates = random_coordinates({.shape = {3000, 60, 70}, .nnz = 3000, .seed = 5});
   const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
   CpdOptions options = product_options(16);
-  options.compute.memory.host_bytes = std::uint64_t{17} << 20;
+  options.compute.memory.host_bytes = std::uint64_t{27} << 20;
 
   const FormatReport report = benchmark_product(tensor, TensorProduct::ttmc, 1, options);
 

@@ -15,10 +15,11 @@ class UnfoldingRun final : public FormatRun {
   UnfoldingRun(const ProductSetup& setup, bool in_slabs)
       : setup_(&setup),
         meter_(no_progress_),
-        choices_(setup.natural.shape, setup.columns),
+        choices_(setup.natural.shape, {setup.columns.begin(), setup.columns.end()}),
         job_(make_job(in_slabs)),
-        slabs_(*setup.tensor, setup.matrices, setup.columns, *job_.job, job_.slab, meter_) {
+        slabs_(*setup.tensor, *job_.job, meter_) {
     if (!in_slabs && job_.slab != 0) throw Error(ErrorKind::out_of_memory, "the budget holds no whole unfolding");
+    for (std::size_t n = 0; n < setup.order(); ++n) slabs_.matrices().load(n, 0, setup.matrices[n]);
     settle();
   }
 
@@ -26,10 +27,11 @@ class UnfoldingRun final : public FormatRun {
   void pass(int mode) override {
     const auto n = static_cast<std::size_t>(mode);
     slabs_.set_changed((n + setup_->order() - 1) % setup_->order());
-    unfolding_ = {};
-    unfolding_ = slabs_.unfold(n);
+    slabs_.unfold(n);
   }
-  void read_output(int, std::span<double> rows) override { std::ranges::copy(unfolding_, rows.begin()); }
+  void read_output(int mode, std::span<double> rows) override {
+    std::ranges::copy(slabs_.matrices().unfolding(static_cast<std::size_t>(mode)), rows.begin());
+  }
 
   RivalWork work(int mode) const override {
     const auto n = static_cast<std::size_t>(mode);
@@ -58,16 +60,16 @@ class UnfoldingRun final : public FormatRun {
     const auto longest = static_cast<std::size_t>(std::ranges::max_element(shape) - shape.begin());
     std::uint64_t most = 0;
     for (std::size_t n = 0; n < setup_->order(); ++n) most = std::max(most, choices_.count(n));
-    const auto caller = [&](std::uint64_t slab) {
-      std::uint64_t numbers = 0;
-      for (std::size_t n = 0; n < setup_->order(); ++n)
-        numbers = std::max(numbers, shape[n] * (choices_.count(n) + slab));
-      Account memory;
-      memory.take("the unfolding", numbers * sizeof(double));
-      return memory;
+    const auto memory = [&](std::uint64_t) {
+      SlabMemory needed;
+      for (std::size_t n = 0; n < setup_->order(); ++n) {
+        needed.matrices.columns.push_back(static_cast<std::uint64_t>(setup_->columns[n]));
+        needed.matrices.unfolding.push_back(choices_.count(n));
+      }
+      return needed;
     };
     return SlabJob(*setup_->tensor, setup_->options.compute, most, static_cast<std::uint64_t>(setup_->columns[longest]),
-                   caller, {}, false, in_slabs ? std::vector<int>() : setup_->columns);
+                   memory, {}, false, in_slabs ? std::vector<int>() : setup_->columns);
   }
 
   // Chunks are arranged after some passes.
@@ -116,7 +118,6 @@ class UnfoldingRun final : public FormatRun {
   ColumnChoices choices_;
   SlabJob job_;
   ColumnSlabs slabs_;
-  std::vector<double> unfolding_;
 };
 
 }  // namespace
