@@ -69,6 +69,14 @@ struct Counters {
 };
 Counters counters();
 
+// What copies have moved between the host and one device; rows that kernels read or write in pinned memory are not of
+// them.
+struct LinkBytes {
+  std::uint64_t to_device = 0;
+  std::uint64_t to_host = 0;
+};
+LinkBytes link_bytes(int device);
+
 // Copies between a device and memory that is not pinned, since the last call of this. They wait for the stream, and for
 // the copy.
 std::uint64_t take_pageable_copies();

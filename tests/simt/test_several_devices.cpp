@@ -205,6 +205,45 @@ TEST_F(SeveralDevices, ShareProductsAndTuckerModels) {
               fit_tucker(*tensor_, {.ranks = {2, 2, 2}, .max_sweeps = 2, .compute = alone}).fit(), 1e-9);
 }
 
+// All cells of a block, of which each device has the half with its rows of the first mode, and all rows of the others.
+TEST_F(SeveralDevices, SendRowsOverTheirLinksOnce) {
+  const std::vector<std::uint64_t> shape{32, 16, 12};
+  CoordinateTensor cells{shape, {}, {}};
+  for (std::uint64_t i = 0; i < 32 * 16 * 12; ++i) {
+    cells.points.push_back({i / 192, i / 12 % 16, i % 12});
+    cells.values.push_back(static_cast<double>(1 + i % 7 + i / 100 % 3));
+  }
+  CoordinateColumns<> columns(cells);
+  const MemoryTensor tensor(columns.arrays(), {.shape = shape, .chunk_nnz = 16 * 16 * 12});
+  ASSERT_EQ(tensor.summary().chunk_count, 2);
+  CpdOptions options = on({"cuda:0=1", "cuda:1=1"});
+  options.momentum = false;
+  const auto bytes_of = [&](int sweeps) {
+    simt::reset();
+    simt::set_device({.count = 2});
+    options.max_sweeps = sweeps;
+    fit_cpd(tensor, options);
+    return std::vector{simt::link_bytes(0), simt::link_bytes(1)};
+  };
+
+  const std::vector<simt::LinkBytes> fewer = bytes_of(5);
+  const std::vector<simt::LinkBytes> more = bytes_of(7);
+
+  // Of a row that two devices touch, the partial sum leaves the one that does not own it, and the new row its owner.
+  constexpr std::uint64_t of_row = 4 * sizeof(double);
+  constexpr std::uint64_t rows = (16 + 12) * of_row;
+  constexpr std::uint64_t systems = 3 * 2 * 4 * of_row;  // of each mode the Gram, the weights, and what solves for rows
+  for (std::size_t device = 0; device < 2; ++device) {
+    const std::uint64_t to_host = (more[device].to_host - fewer[device].to_host) / 2;
+    const std::uint64_t to_device = (more[device].to_device - fewer[device].to_device) / 2;
+    EXPECT_GE(to_host, rows);
+    EXPECT_LT(to_host, rows + systems);
+    // Kernels read the partial sums of the others in pinned memory.
+    EXPECT_GE(to_device, rows / 2);
+    EXPECT_LT(to_device, rows / 2 + systems);
+  }
+}
+
 TEST_F(SeveralDevices, EndWithTheMessageOfTheOneThatFailsAndLeaveNothing) {
   CpdOptions options = on({"cpu=1", "cuda:1=1"});
   options.compute.memory.device_bytes = 1000;

@@ -91,12 +91,21 @@ Counters counters() {
   const FakeDevice& device = fake_device();
   const std::lock_guard lock(fake_device().mutex);
   Counters counts = device.counts;
+  for (const auto& [number, link] : device.links) {
+    counts.bytes_to_device += link.to_device;
+    counts.bytes_to_host += link.to_host;
+  }
   counts.live_allocations = device.memory.count();
   counts.live_pinned = device.pinned.count();
   counts.live_streams = device.streams.count();
   counts.live_events = device.events.size();
   counts.pending = device.streams.pending();
   return counts;
+}
+
+LinkBytes link_bytes(int device) {
+  const std::lock_guard lock(fake_device().mutex);
+  return fake_device().links[device];
 }
 
 std::string last_failure() {
@@ -116,6 +125,7 @@ void reset() {
   device.faults.clear();
   device.devices_of_kernels.clear();
   device.shared_bytes.clear();
+  for (auto& of_device : device.links) of_device.second = {};
   device.counts = {.live_bytes = device.counts.live_bytes,
                    .max_bytes = device.counts.live_bytes,
                    .live_pinned_bytes = device.counts.live_pinned_bytes};

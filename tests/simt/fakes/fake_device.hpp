@@ -48,6 +48,7 @@ struct FakeDevice {
   std::mt19937_64 random{1};
   std::map<std::string, InjectedFault> faults;
   Counters counts;
+  std::map<int, LinkBytes> links;  // of the devices' numbers
   std::uint64_t kernels_run = 0;
   std::uint64_t pageable_copies = 0;
 

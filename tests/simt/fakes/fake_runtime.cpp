@@ -319,11 +319,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     if (status != cudaSuccess) return status;
     Operation copy;
     if (from_host || to_host) copy.pinned = {static_cast<const std::byte*>(from_host ? from : to), bytes};
-    copy.run = [&device, to, from, bytes, from_host, to_host] {
+    simt::LinkBytes& link = device.links[*device.memory.device_of(from_host ? to : from, bytes)];
+    copy.run = [&device, &link, to, from, bytes, from_host, to_host] {
       std::memcpy(to, from, bytes);
-      if (from_host) device.counts.bytes_to_device += bytes;
+      if (from_host) link.to_device += bytes;
       if (from_host) ++device.counts.copies_to_device;
-      if (to_host) device.counts.bytes_to_host += bytes;
+      if (to_host) link.to_host += bytes;
     };
     status = queue(device, stream, std::move(copy));
     if (is_pageable && status == cudaSuccess) device.streams.finish(stream);
