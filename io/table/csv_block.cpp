@@ -136,13 +136,15 @@ class CsvParser {
       is_trimmed_.push_back(form.roles[column] == CsvForm::value || is_computed(form.roles[column]));
     }
     fields_.resize(used_.size());
+    takes_blanks_ = form.names.size() == 1 && !is_trimmed_[0];
   }
 
   CsvBlock parse() {
     reserve();
     for (char* at = begin_; at != end_ && !block_.fault;) {
-      if (*at == '\n' || (*at == '\r' && at[1] == '\n')) {
-        at += *at == '\r' ? 2 : 1;
+      char* const end = after_blanks(at);
+      if (*end == '\n' || (*end == '\r' && end[1] == '\n')) {
+        at = end + (*end == '\r' ? 2 : 1);
       } else {
         parse_row(at);
       }
@@ -163,6 +165,12 @@ class CsvParser {
       if (form_.readings[static_cast<std::size_t>(mode)].is_computed()) return true;
     }
     return false;
+  }
+
+  // From the start of a line.
+  char* after_blanks(char* at) const {
+    while (!takes_blanks_ && (*at == ' ' || *at == '\t') && *at != form_.separator) ++at;
+    return at;
   }
 
   void reserve() {
@@ -344,6 +352,7 @@ class CsvParser {
   const CsvForm& form_;
   bool replaces_missing_;
   std::vector<char> is_trimmed_;          // per column: blanks around its fields do not count
+  bool takes_blanks_ = false;             // a line of blanks is a row, as its only field is a key
   std::vector<std::size_t> used_;         // columns of modes and values, in the order of the file
   std::vector<std::string_view> fields_;  // of these columns, in the row being parsed
   std::vector<LocalKeys> keys_;

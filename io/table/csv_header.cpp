@@ -91,6 +91,22 @@ std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whol
   return best;
 }
 
+// What a line that is no row may have. Where the separator is still to be found, a line of tabs may be a row.
+const char* blanks_beside(char separator) {
+  if (separator == ' ') return "\t";
+  return separator == 0 || separator == '\t' ? " " : " \t";
+}
+
+// Of the lines at the start of a text that have nothing but `blanks`; counts them.
+std::size_t bytes_of_blank_lines(std::string_view text, const char* blanks, std::uint64_t& lines) {
+  for (std::size_t bytes = 0;; ++lines) {
+    std::size_t end = std::min(text.find_first_not_of(blanks, bytes), text.size());
+    if (text.substr(end).starts_with("\r\n")) ++end;
+    if (end == text.size() || text[end] != '\n') return bytes;
+    bytes = end + 1;
+  }
+}
+
 void check_encoding(std::string_view text, const std::string& place) {
   if (const auto foreign = explain_foreign_format(text)) refuse(place + *foreign);
   const std::string_view row = text.substr(0, std::min<std::size_t>(64, text.find('\n')));
@@ -171,10 +187,10 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
   CsvHeader header;
   if (!is_whole && text.size() < least_bytes) return std::nullopt;
   if (text.starts_with(byte_order_mark)) header.bytes = byte_order_mark.size();
-  while (text.substr(header.bytes).starts_with('\n') || text.substr(header.bytes).starts_with("\r\n")) {
-    header.bytes += text[header.bytes] == '\r' ? 2 : 1;
-    ++header.lines;
-  }
+  header.bytes += bytes_of_blank_lines(text.substr(header.bytes), "", header.lines);
+  header.bytes_before = header.bytes;
+  header.lines_before = header.lines;
+  header.bytes += bytes_of_blank_lines(text.substr(header.bytes), blanks_beside(dialect.separator), header.lines);
   std::string_view row = text.substr(header.bytes);
   const std::string place = "line " + std::to_string(lines_before + header.lines + 1) + " of " + file.string() + ": ";
   if (row.empty()) {
@@ -182,8 +198,6 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
     return std::nullopt;
   }
   check_encoding(row, place);
-  header.bytes_before = header.bytes;
-  header.lines_before = header.lines;
   const auto [separator, scanned] = choose_separator(row, is_whole, dialect, file);
   if (scanned.has_bare_return) {
     refuse(place +

@@ -23,7 +23,7 @@ struct CsvHeader {
   bool has_quotes = true;   // as CsvDialect has it
   std::size_t bytes = 0;    // up to the end of the header row, including a byte order mark and blank lines before it
   std::uint64_t lines = 0;  // likewise
-  std::size_t bytes_before = 0;    // up to the beginning of that row
+  std::size_t bytes_before = 0;    // up to the first line before it that is not empty, but may have blanks
   std::uint64_t lines_before = 0;  // likewise
 };
 

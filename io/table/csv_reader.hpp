@@ -20,12 +20,12 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keep
 
 // RFC 4180: fields separated by the separator, rows by line ends. A quoted field may contain the separator, line
 // breaks, and quotes written twice; a field that does not start with a quote may contain quotes. Where the dialect has
-// no quotes, every line is a row. Also accepted: CR LF, a byte order mark, blank lines. The first row that is not blank
-// names the columns. Several files are one tensor, in the order given; each has a header and a separator of its own,
-// and the columns that are asked for. The keys of a mode are its fields, byte for byte, or the units or numbers that
-// they are read as, numbered by first appearance in the rows that are not left out, for any number of threads; at the
-// end units are renumbered in the order of time, and numbers become bins. Batches are cut at the same rows for any
-// number of threads.
+// no quotes, every line is a row. Also accepted: CR LF, a byte order mark, and lines that are empty or have blanks
+// alone (which are rows where the only column is one of keys). The first row that is not blank names the columns.
+// Several files are one tensor, in the order given; each has a header and a separator of its own, and the columns that
+// are asked for. The keys of a mode are its fields, byte for byte, or the units or numbers that they are read as,
+// numbered by first appearance in the rows that are not left out, for any number of threads; at the end units are
+// renumbered in the order of time, and numbers become bins. Batches are cut at the same rows for any number of threads.
 // Throws Error: invalid_argument naming file, line and column (a row whose number of fields differs from the header, a
 // missing field that is not accepted, a field that is no time or number where one is asked for, a value that is not a
 // finite number, a key or name that is not UTF-8, a row or header longer than 1 MiB, columns as in make_csv_form, known

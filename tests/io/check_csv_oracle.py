@@ -91,7 +91,7 @@ class Table:
         # The guess takes what the header has most outside of quotes.
         for row, quoted in [(names, [",", ";", "\t", separator]), *((row, [separator]) for row in rows)]:
             if source.random() < 0.05:
-                text += end
+                text += source.choice(["", " ", "  "] if len(names) > 1 else [""]) + end
             text += separator.join(self.written_field(field, quoted) for field in row) + end
         if source.random() < 0.3:
             text = text[:-len(end)]
@@ -109,13 +109,13 @@ class Refused(Exception):
 def read_by_csv(table, texts):
     """What the csv module reads: labels per mode, values by coordinates, rows left out per column."""
     labels, cells, skipped = [{} for _ in table.modes], {}, {}
-    for file, ((separator, _, _), data) in enumerate(zip(table.files, texts)):
+    for file, ((separator, names, _), data) in enumerate(zip(table.files, texts)):
         reader = csv.reader(re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8-sig")), delimiter=separator)
         header = None
         line = 1
         for row in reader:
             first_line, line = line, reader.line_num + 1
-            if not row:
+            if not row or len(row) == 1 < len(names) and not row[0].strip(" "):
                 continue
             if header is None:
                 header = row

@@ -123,6 +123,30 @@ TEST_F(CsvText, TakesQuotesLineEndsMarkAndBlankLines) {
   EXPECT_THAT(with_separator.labels, ElementsAre(ElementsAre("a,b"), ElementsAre("\"")));
 }
 
+TEST_F(CsvText, LeavesOutLinesOfBlanksAlone) {
+  const Table plain = read("user,item,count\na,x,1\nb,y,2\n");
+  TableOptions by_comma = user_item_count;
+  by_comma.dialect.separator = ',';
+  TableOptions unnamed = user_item_count;
+  unnamed.columns.names = {"user", "item", "count"};
+
+  EXPECT_EQ(read(" \n\n  \r\nuser,item,count\n \na,x,1\n\t \r\n\nb,y,2\n  \n"), plain);
+  EXPECT_EQ(read(" \t\nuser,item,count\na,x,1\nb,y,2\n \t", by_comma), plain);
+  EXPECT_EQ(read("user\titem\tcount\n  \na\tx\t1\n \r\nb\ty\t2"), plain);
+  EXPECT_EQ(read("  \na,x,1\n \nb,y,2\n", unnamed), plain);
+  EXPECT_EQ(read("when\n2024-01-01\n \n2024-01-02\n", {.columns = {{"when:day"}, ""}}).values.size(), 2U);
+}
+
+TEST_F(CsvText, TakesBlanksForARowWhereTheyMayBeOne) {
+  const Table keys = read("user\na\n  \nb\n", {.columns = {{"user"}, ""}});
+  const Table unnamed = read("\n  \na\n", {.columns = {{"user"}, "", {"user"}}});
+
+  EXPECT_THAT(keys.labels, ElementsAre(ElementsAre("a", "  ", "b")));
+  EXPECT_THAT(unnamed.labels, ElementsAre(ElementsAre("  ", "a")));
+  EXPECT_THAT(refused("user\titem\tcount\n\t\t\n"), HasSubstr(place(2) + ": column 1, 'user', is empty"));
+  EXPECT_THAT(refused("user,item,count\n \nb,y\n"), HasSubstr(place(3)));
+}
+
 TEST_F(CsvText, CountsRowsWithoutAColumnOfValues) {
   const Table table = read("user,item,count\na,x,\nb,x,no number\n", {.columns = {{"item"}, ""}});
 
