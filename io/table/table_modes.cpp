@@ -7,6 +7,7 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
+#include "io/table/alike_keys.hpp"
 #include "io/table/equal_numbers.hpp"
 #include "io/text/quoted_text.hpp"
 
@@ -128,11 +129,19 @@ void TableModes::note(const ModeKeys& mode) {
   const std::string name = "the mode " + quoted_for_message(mode.mode());
   if (!mode.form().is_computed()) {
     const EqualNumbers equal = find_equal_numbers(mode.labels(), options_.dialect.decimal);
-    if (equal.pairs == 0) return;
-    notes_.push_back(name + ": " + std::to_string(equal.pairs) +
-                     (equal.pairs == 1 ? " pair of keys is" : " pairs of keys are") + " equal as numbers (" +
-                     quoted_for_message(mode.labels()[equal.first]) + " and " +
-                     quoted_for_message(mode.labels()[equal.second]) + "); write them alike if they mean the same");
+    if (equal.pairs > 0) {
+      notes_.push_back(name + ": " + std::to_string(equal.pairs) +
+                       (equal.pairs == 1 ? " pair of keys is" : " pairs of keys are") + " equal as numbers (" +
+                       quoted_for_message(mode.labels()[equal.first]) + " and " +
+                       quoted_for_message(mode.labels()[equal.second]) + "); write them alike if they mean the same");
+    }
+    const AlikeKeys alike = find_alike_keys(mode.labels());
+    if (alike.pairs > 0) {
+      notes_.push_back(name + ": " + std::to_string(alike.pairs) +
+                       (alike.pairs == 1 ? " pair of keys differs" : " pairs of keys differ") +
+                       " only by blanks around them or by how accents are encoded (" +
+                       show_alike_keys(mode.labels(), alike) + "); write them alike if they mean the same");
+    }
     return;
   }
   if (mode.form().is_index()) return;
