@@ -46,7 +46,10 @@ class Launcher:
         self.program, self.bin_folder = program, bin_folder
 
     def start(self, processes, *arguments):
-        command = [self.program, "-n", str(processes), str(self.bin_folder / "blco-cpd"), *map(str, arguments)]
+        return self.start_program("blco-cpd", processes, *arguments)
+
+    def start_program(self, name, processes, *arguments):
+        command = [self.program, "-n", str(processes), str(self.bin_folder / name), *map(str, arguments)]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, env=os.environ | ENVIRONMENT)
 
@@ -123,6 +126,19 @@ def check_messages(launcher, tensors, work):
     # The second process has another tensor.
     expect_one_message(launcher, 1, 2, "another one", tensor, "--rank", 2, "-o", model, ":", "-n", 1,
                        launcher.bin_folder / "blco-cpd", tensors / "ones.blco", "--rank", 2, "-o", model)
+
+
+def check_other_programs(launcher, tensors, work):
+    """Those that do not share their work say so once, and leave an older output as it is."""
+    tensor, output = tensors / "counts.blco", work / "output"
+    output.write_text("older")
+    for name, *arguments in (("blco-ingest", tensor, "-o", output), ("blco-info", tensor, "--report", output),
+                             ("blco-gen", "--shape", "9x9", "--nnz", 9, "-o", output)):
+        job = launcher.start_program(name, 3, *arguments)
+        text, _ = job.communicate(timeout=60)
+        said = [line for line in text.splitlines() if line.startswith(f"{name}: ")]
+        if job.returncode == 0 or len(said) != 1 or "3 processes" not in said[0] or output.read_text() != "older":
+            sys.exit(f"{name} under a launcher of three processes ended with {job.returncode}:\n{text}")
 
 
 class FourProcesses:
@@ -225,6 +241,7 @@ def main():
             launcher, is_first = Launcher(program, bin_folder), program == found[0]
             check_methods(commands, launcher, tensors, work, (2, 3, 8) if is_first else (3,))
             check_messages(launcher, tensors, work)
+            check_other_programs(launcher, tensors, work)
             check_ends(commands, launcher, tensors, work, draw, every_harm if is_first else one_harm_each)
 
 

@@ -21,6 +21,8 @@
 #include <new>
 #include <system_error>
 
+#include "tools/programs/launcher.hpp"
+
 namespace blco::cli {
 namespace {
 
@@ -177,6 +179,14 @@ Failure describe_failure(const CLI::App& app) {
   }
 }
 
+[[noreturn]] void refuse_launcher(const std::string& program, const Launcher& launcher) {
+  refuse(
+      fmt::format("a launcher has started {} processes, but {} does not share its work: each would do all of it; "
+                  "start it without the launcher, or, from a job of several processes, once and without the "
+                  "variable {}",
+                  launcher.size, program, launcher.size_name));
+}
+
 // At exit, HDF5 1.10 complains on stderr about files that it could not decode; our error message is already printed.
 // Registered after HDF5's own handler, this one runs before it.
 void keep_hdf5_quiet_at_exit() {
@@ -203,6 +213,7 @@ struct CommandLine::Impl {
   CLI::App app;
   std::function<void(const std::string& kind, const std::string& message, int code)> tell_failure;
   bool is_silent = false;
+  bool shares_work = false;
   std::string group;  // of the options that are added next; empty: the first one
 };
 
@@ -296,10 +307,14 @@ void CommandLine::on_failure(std::function<void(const std::string& kind, const s
 
 void CommandLine::stay_silent(bool is_silent) { impl_->is_silent = is_silent; }
 
+void CommandLine::share_work() { impl_->shares_work = true; }
+
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
   // Exceeding a file size limit is then an error like a full disk, and does not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
   keep_freed_memory_low();
+  const Launcher launcher = impl_->shares_work ? Launcher{} : find_launcher();
+  if (launcher.rank > 0) impl_->is_silent = true;
   try {
     try {
       impl_->app.parse(argc, argv);
@@ -307,6 +322,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
       impl_->app.exit(help_or_version);
       return exit_ok;
     }
+    if (launcher.size > 1) refuse_launcher(name(), launcher);
     job();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw Error(ErrorKind::io, "cannot write to standard output; files that the job writes are whole");
@@ -314,6 +330,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     return exit_ok;
   } catch (...) {
     const Failure failure = describe_failure(impl_->app);
+    if (launcher.rank > 0) wait_for_first();
     if (impl_->is_silent) return failure.code;
     if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
     // If stderr cannot be written, the exit code still tells.

@@ -137,6 +137,10 @@ class CommandLine {
   // `tell` gets the kind, message and exit code of a failure before the message is printed.
   void on_failure(std::function<void(const std::string& kind, const std::string& message, int code)> tell);
 
+  // Without it, `run` refuses a job of which a launcher has started several processes, each of which would do all of
+  // it.
+  void share_work();
+
   // Parses, runs `job`, and returns the exit code. A failure prints one message "name: what" on stderr.
   int run(int argc, char** argv, const std::function<void()>& job);
   // Failures are told by the exit code alone.

@@ -6,7 +6,6 @@
 #include <blco/tensor_file.hpp>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,14 +18,6 @@
 
 namespace blco::cli {
 namespace {
-
-// Where all processes fail before they have joined, the first says so, and its launcher ends the others meanwhile.
-constexpr std::chrono::seconds time_of_first{3};
-
-int number_in_environment(const char* name, int absent) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? absent : std::atoi(text);
-}
 
 // In a build folder and where it is installed.
 std::vector<std::filesystem::path> places_of_module(const std::string& name) {
@@ -43,16 +34,8 @@ struct Processes::Module {
   decltype(&blco_abort_mpi) abort;
 };
 
-Processes::Processes(CommandLine& line) : line_(line) {
-  // Open MPI's launcher; else MPICH's, and those that speak its protocol, such as srun --mpi=pmi2.
-  size_ = number_in_environment("OMPI_COMM_WORLD_SIZE", 1);
-  rank_ = number_in_environment("OMPI_COMM_WORLD_RANK", 0);
-  mpi_ = "openmpi";
-  if (size_ == 1) {
-    size_ = number_in_environment("PMI_SIZE", 1);
-    rank_ = number_in_environment("PMI_RANK", 0);
-    mpi_ = "mpich";
-  }
+Processes::Processes(CommandLine& line) : line_(line), launcher_(find_launcher()) {
+  line.share_work();
   line.add("--peer-timeout", timeout_seconds_, parse_duration,
            {"TIME", "Under mpirun: end the job once one of its processes has shown no life for so long", "60s"});
 }
@@ -60,7 +43,7 @@ Processes::Processes(CommandLine& line) : line_(line) {
 Processes::~Processes() = default;
 
 void Processes::join(Compute& compute) {
-  const std::string name = fmt::format("libblco_{}.so", mpi_);
+  const std::string name = fmt::format("libblco_{}.so", launcher_.mpi);
   void* library = nullptr;
   std::string failure = "there is none beside the program or among its libraries";
   for (const std::filesystem::path& place : places_of_module(name)) {
@@ -70,11 +53,11 @@ void Processes::join(Compute& compute) {
     if (library == nullptr) failure = dlerror();
   }
   if (library == nullptr) {
-    if (is_helper()) std::this_thread::sleep_for(time_of_first);
+    if (is_helper()) wait_for_first();
     throw Error(ErrorKind::not_built,
                 fmt::format("a launcher has started {} processes, but this build cannot load {}: {}; install "
                             "lib{}-dev and build blco again with -DBLCO_MPI=ON, or start one process",
-                            size_, name, failure, mpi_));
+                            launcher_.size, name, failure, launcher_.mpi));
   }
   module_ =
       std::make_unique<Module>(Module{reinterpret_cast<decltype(&blco_join_mpi)>(dlsym(library, "blco_join_mpi")),
@@ -109,11 +92,11 @@ int Processes::run(int argc, char** argv, const std::filesystem::path& tensor, C
   if (is_helper()) line_.stay_silent(true);
   const int exit_code = line_.run(argc, argv, [&] {
     line_.stay_silent(false);
-    if (size_ > 1) join(compute);
+    if (launcher_.size > 1) join(compute);
     if (is_helper()) return serve(tensor, compute);
     job();
   });
-  if (is_helper() && exit_code != exit_ok && peers_ == nullptr) std::this_thread::sleep_for(time_of_first);
+  if (is_helper() && exit_code != exit_ok && peers_ == nullptr) wait_for_first();
   leave(exit_code);
   return exit_code;
 }

@@ -8,12 +8,13 @@
 #include <memory>
 
 #include "tools/programs/cli.hpp"
+#include "tools/programs/launcher.hpp"
 
 namespace blco::cli {
 
 class Processes {
  public:
-  // Looks at what the launcher has put into the environment. `line` gets --peer-timeout.
+  // `line` gets --peer-timeout, and is told that its job shares its work.
   explicit Processes(CommandLine& line);
   ~Processes();
   Processes(const Processes&) = delete;
@@ -28,15 +29,13 @@ class Processes {
   struct Module;
 
   // Not the first one: it says nothing and writes nothing.
-  bool is_helper() const { return rank_ > 0; }
+  bool is_helper() const { return launcher_.rank > 0; }
   void join(Compute& compute);
   void serve(const std::filesystem::path& tensor, const Compute& compute);
   void leave(int exit_code);
 
   CommandLine& line_;
-  int rank_ = 0;
-  int size_ = 1;
-  const char* mpi_ = "";  // openmpi or mpich
+  Launcher launcher_;
   double timeout_seconds_ = 60;
   std::unique_ptr<Module> module_;
   Peers* peers_ = nullptr;  // the module's
