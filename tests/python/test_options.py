@@ -25,7 +25,7 @@ def names_of(call):
 def test_signatures_have_the_keywords_of_the_table():
     assert names_of(blco.fit_cpd) == set(OPTIONS) | OF_FITS
     assert names_of(blco.plan) == (set(OPTIONS) | OF_FITS) - {"progress", "callback", "comm"}
-    assert names_of(blco.fit_ranks) == (set(OPTIONS) | OF_FITS | {"ranks"}) - {"rank"}
+    assert names_of(blco.fit_ranks) == (set(OPTIONS) | OF_FITS | {"ranks"}) - {"rank", "comm"}
     assert names_of(blco.CPD) == (set(OPTIONS) | OF_FITS | {"mode"}) - NOT_OF_ESTIMATORS - {"tensor", "comm"}
 
 

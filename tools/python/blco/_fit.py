@@ -85,8 +85,8 @@ def _with_starts(kind: type[_Kind], model: Any, agreement: dict[str, Any] | None
     return found
 
 
-class EstimatorOptions(TypedDict, total=False):
-    """The keywords of `CPD`. The docstring of `fit_cpd` explains them."""
+class _JobOptions(TypedDict, total=False):
+    """The keywords of all functions below. Most are rows of the library's table of options."""
 
     max_sweeps: int | None
     tolerance: float | None
@@ -117,25 +117,39 @@ class EstimatorOptions(TypedDict, total=False):
     precision: Precision | None
     deterministic: bool | None
     trace: Path | None
+
+
+class EstimatorOptions(_JobOptions, total=False):
+    """The keywords of `CPD`. The docstring of `fit_cpd` explains them."""
+
     progress: Progress
     callback: Callable[[_blco.Sweep], bool | None] | None
 
 
-class FitOptions(EstimatorOptions, total=False):
-    """The keywords of `fit_cpd`. Most are rows of the library's table of options."""
+class PlanOptions(_JobOptions, total=False):
+    """The keywords of `plan`."""
 
     hold: Modes | None
     initial: Model | Sequence[Any] | Mapping[str, Any] | None
     resume: Path | None
+
+
+class RanksOptions(EstimatorOptions, PlanOptions, total=False):
+    """The keywords of `fit_ranks`."""
+
+
+class FitOptions(RanksOptions, total=False):
+    """The keywords of `fit_cpd`."""
+
     comm: Any
 
 
 _USUAL = dict.fromkeys(FitOptions.__annotations__) | {"starts": 1, "progress": False}
 
 
-def with_options(kind: Any, *left_out: str) -> Callable[[_Call], _Call]:
-    """Of a function that takes the keywords of this TypedDict, but those that are left out: its signature names them
-    all, and the function gets them all.
+def with_options(kind: Any) -> Callable[[_Call], _Call]:
+    """Of a function that takes the keywords of this TypedDict: its signature names them all, and the function gets
+    them all.
     """
 
     def decorate(call: Any) -> Any:
@@ -144,7 +158,7 @@ def with_options(kind: Any, *left_out: str) -> Callable[[_Call], _Call]:
         options = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_USUAL[name],
                               annotation=getattr(type_, "__forward_arg__", type_))
-            for name, type_ in kind.__annotations__.items() if name not in left_out
+            for name, type_ in kind.__annotations__.items()
         ]
         signature = own.replace(parameters=[*named, *options])
 
@@ -219,9 +233,9 @@ if fit_cpd.__doc__ is not None:  # as python -OO leaves it
     fit_cpd.__doc__ += "\n" + "\n".join(map(_explained, _blco.options())) + "\n    "
 
 
-@with_options(FitOptions, "progress", "callback", "comm")
+@with_options(PlanOptions)
 def plan(
-    tensor: Tensor, rank: int | None = None, method: Method | None = None, **options: Unpack[FitOptions]
+    tensor: Tensor, rank: int | None = None, method: Method | None = None, **options: Unpack[PlanOptions]
 ) -> SimpleNamespace:
     """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
     words: dict[str, Any] = {"rank": rank, "method": method, **options}
@@ -321,21 +335,19 @@ class Ranks:
         return "\n".join(lines) + f"\nchoice: {self.choice}"
 
 
-@with_options(FitOptions)
+@with_options(RanksOptions)
 def fit_ranks(
-    tensor: Tensor, ranks: Iterable[int], method: Method | None = None, **options: Unpack[FitOptions]
+    tensor: Tensor, ranks: Iterable[int], method: Method | None = None, **options: Unpack[RanksOptions]
 ) -> Ranks:
     """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them. `time_limit` is of
     all together. A stop, an exception or the time limit ends all ranks: those that have a model are returned, or the
     last of them is the exception's `.model`.
     """
-    if options["comm"] is not None:
-        raise InvalidArgument("`comm` goes with fit_cpd, whose processes but the first have no model to weigh")
     numbers = [whole("ranks", rank, 1) for rank in ranks] if np.iterable(ranks) and not isinstance(ranks, str) else []
     if not numbers:
         raise InvalidArgument(f"ranks: give a list of ranks, such as range(1, 6), not {ranks!r}")
     words: dict[str, Any] = {"rank": max(numbers), "method": method, **options}
-    starts, progress, callback, _ = (words.pop(name) for name in ("starts", "progress", "callback", "comm"))
+    starts, progress, callback = (words.pop(name) for name in ("starts", "progress", "callback"))
     with callback_of(progress) as shown:
         found, choice, raised = _blco.fit_ranks(handle_of(tensor), _words(words, tensor), numbers,
                                                 whole("starts", starts, 1), shown, callback)
