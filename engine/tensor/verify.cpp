@@ -14,6 +14,8 @@
 #include "engine/tensor/frame_reader.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
+#include "io/file/file_descriptor.hpp"
+#include "io/hdf5/hdf5_trailer.hpp"
 
 namespace blco {
 namespace {
@@ -225,10 +227,22 @@ class Verification {
       if (const ChunkSource* const copy = natural_.ordered_copy(mode)) check_copy(*copy, facts);
     }
     static_cast<void>(natural_.labels());
+    check_end();
     return done_;
   }
 
  private:
+  // Last, because a fault in the data says more.
+  void check_end() const {
+    if (natural_.has_checksum()) return;
+    const std::string name = natural_.name();
+    throw Error(ErrorKind::corrupt, name +
+                                        ": its trailer is missing, which has the checksum of all but the chunks: it "
+                                        "was cut off there, or another program has written it; its nonzeros are whole; "
+                                        "restore it from a copy, or write it anew: blco-ingest " +
+                                        name + " --orders none -o OUTPUT");
+  }
+
   void check_copy(const ChunkSource& copy, const std::vector<ChunkFacts>& natural) {
     const std::vector<ChunkFacts> facts = verify_chunks(copy);
     for (std::size_t c = 0; c < facts.size(); ++c) {
@@ -267,6 +281,12 @@ class Verification {
 
 VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget, int threads, const ProgressCallback& progress) {
   return Verification(tensor, budget, threads, progress).run();
+}
+
+bool has_trailer(const std::filesystem::path& path) {
+  std::uint64_t file_bytes = 0;
+  const FileDescriptor file = open_readable(path, file_bytes);
+  return has_trailer(file.get(), path, file_bytes);
 }
 
 }  // namespace blco

@@ -53,6 +53,8 @@ class ChunkSource {
   virtual std::vector<std::uint32_t> reordering(std::uint64_t mode) const = 0;
   // Size on disk; 0 for chunks in memory.
   virtual std::uint64_t file_bytes() const = 0;
+  // Whether all of it but the chunks is under a checksum. Throws Error{io}.
+  virtual bool has_checksum() const { return true; }
   // Host memory that the payloads occupy before any chunk is read.
   virtual std::uint64_t held_bytes() const = 0;
 

@@ -24,6 +24,7 @@
 #include "io/container/mode_data.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "io/hdf5/hdf5_data.hpp"
+#include "io/hdf5/hdf5_trailer.hpp"
 
 namespace blco {
 namespace {
@@ -364,6 +365,10 @@ const std::filesystem::path& ContainerReader::path() const { return impl_->opene
 std::string ContainerReader::name() const { return impl_->name; }
 const ContainerInfo& ContainerReader::info() const { return impl_->chunks.info; }
 std::uint64_t ContainerReader::file_bytes() const { return impl_->opened->bytes; }
+
+bool ContainerReader::has_checksum() const {
+  return has_trailer(impl_->opened->file.get(), impl_->opened->path, impl_->opened->bytes);
+}
 
 const ChunkSource* ContainerReader::ordered_copy(std::uint64_t mode) const {
   const auto copy = impl_->copies.find(mode);

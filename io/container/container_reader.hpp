@@ -41,6 +41,8 @@ class ContainerReader final : public ChunkSource {
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override;
   const ChunkSource* ordered_copy(std::uint64_t mode) const override;
   std::vector<std::uint32_t> reordering(std::uint64_t mode) const override;
+  // Whether the file has its trailer.
+  bool has_checksum() const override;
   std::uint64_t held_bytes() const override { return 0; }
   std::vector<std::uint64_t> label_bytes() const override;
   std::vector<Labels> labels() const override;

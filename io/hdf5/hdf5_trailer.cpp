@@ -195,9 +195,13 @@ void check_trailer(int descriptor, const fs::path& path, std::uint64_t file_byte
   }
 }
 
-void check_global_heaps(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
+bool has_trailer(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
   const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
-  if (end && *end < file_bytes) return;  // the trailer covers them
+  return end && *end < file_bytes;
+}
+
+void check_global_heaps(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
+  if (has_trailer(descriptor, path, file_bytes)) return;  // it covers them
   std::string part;
   for (std::uint64_t first = 0; first < file_bytes; first += scan_bytes) {
     part.resize(

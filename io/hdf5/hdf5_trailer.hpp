@@ -30,6 +30,9 @@ std::uint64_t append_trailer(int descriptor, const std::filesystem::path& path, 
 // io. Memory: 1 MiB and the trailer.
 void check_trailer(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
 
+// Whether a file that has passed check_trailer has a trailer. Throws Error{io}.
+bool has_trailer(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
+
 // Call it before HDF5 reads texts of variable length. They lie in global heaps, which have no checksum, and some
 // damaged ones make HDF5 1.10 loop for ever or write past its memory. So in a file without a trailer this finds every
 // heap by its signature and walks over its objects; it reads the whole file, 1 MiB at a time. Throws Error: corrupt (an

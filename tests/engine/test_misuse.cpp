@@ -560,6 +560,7 @@ std::set<std::string> declared_functions(const std::filesystem::path& header) {
 
 TEST_F(Misuses, AreOfEachPublicFunction) {
   // Any argument of their types has an answer; dismiss() takes peers alone, and is_model() and is_tucker() never throw.
+  // has_trailer() fails only where a file cannot be read.
   // Those of the table of options, from set_options on, have tests of their own.
   std::set<std::string> known{"max_sweeps_of",
                               "tolerance_of",
@@ -573,6 +574,7 @@ TEST_F(Misuses, AreOfEachPublicFunction) {
                               "core_columns",
                               "is_model",
                               "is_tucker",
+                              "has_trailer",
                               "parent_of",
                               "subtree_end",
                               "children_of",

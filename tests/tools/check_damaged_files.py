@@ -98,12 +98,19 @@ class Job:
 
     def check(self, counts, seed):
         """Prints what became of all damages; returns those that are neither the same nor refused."""
+        return self.check_all(list(damages(self.data, counts, seed)), {"same", *REFUSALS.values()})
+
+    def check_cuts(self):
+        """Same for cuts at every 512th byte and before the trailer, each of which must be refused."""
+        lengths = sorted({*range(0, len(self.data), 512), len(without_trailer(self.data))})
+        return self.check_all([(f"cut at byte {at}", self.data[:at]) for at in lengths], set(REFUSALS.values()))
+
+    def check_all(self, todo, accepted):
         tally, failures = collections.Counter(), []
         with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-            todo = list(damages(self.data, counts, seed))
             for (what, _), (outcome, text) in zip(todo, pool.map(lambda case: self.run(*case), todo)):
                 tally[outcome] += 1
-                if outcome != "same" and outcome not in REFUSALS.values():
+                if outcome not in accepted:
                     failures.append(f"{self.name}, {what}: {outcome} {text}")
         print(f"{self.name}: {len(self.data)} bytes;", ", ".join(f"{n} {outcome}" for outcome, n in sorted(tally.items())),
               flush=True)
@@ -164,7 +171,10 @@ def main():
 
         def job(name, data, command, compares=True):
             return Job(bin_folder, folder, name, data, command, compares)
-        failures = job("container", whole["three.blco"], fit).check(counts(1000, 100), seed)
+        failures = []
+        for name in ("three.blco", "keys.blco", "copies.blco", "labels.blco"):
+            failures += job(f"check of {name}", whole[name], ["blco-info", "input", "--verify"]).check_cuts()
+        failures += job("container", whole["three.blco"], fit).check(counts(1000, 100), seed)
         failures += job("container with keys", whole["keys.blco"], fit).check(counts(100, 40), seed)
         failures += job("container without trailer", bare["three.blco"], fit).check(counts(200, 100), seed)
         failures += job("model", whole["model.h5"], ["blco-info", "input"]).check(counts(300, 100), seed)

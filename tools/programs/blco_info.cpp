@@ -53,6 +53,13 @@ void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
                  cli::format_bytes(verified.stored_bytes));
 }
 
+// How the line about a model's check ends.
+const char* end_of_check(bool has_checksum) {
+  return has_checksum ? "ok"
+                      : "ok, but its trailer is missing, which has the checksum: it was cut off there, or another "
+                        "program has written it";
+}
+
 void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
   const CpdModel model = load_model(arguments.path);
   try {
@@ -61,16 +68,25 @@ void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
     throw Error(error.kind(), arguments.path.string() + ": " + error.what());
   }
   const auto sweeps = static_cast<std::uint64_t>(model.sweeps());
-  reporter.event("result",
-                 {{"type", "verified"}, {"file", arguments.path.string()}, {"rank", model.rank}, {"sweeps", sweeps}});
-  reporter.print("verified {}: model of rank {}, {}, {}, ok", arguments.path.string(), model.rank,
-                 cli::format_count(model.shape.size(), "mode"), cli::format_count(sweeps, "sweep"));
+  const bool checksum = has_trailer(arguments.path);
+  reporter.event("result", {{"type", "verified"},
+                            {"file", arguments.path.string()},
+                            {"rank", model.rank},
+                            {"sweeps", sweeps},
+                            {"checksum", checksum}});
+  reporter.print("verified {}: model of rank {}, {}, {}, {}", arguments.path.string(), model.rank,
+                 cli::format_count(model.shape.size(), "mode"), cli::format_count(sweeps, "sweep"),
+                 end_of_check(checksum));
 }
 
 void verify_tucker(const Arguments& arguments, cli::Reporter& reporter) {
   const TuckerModel model = load_tucker(arguments.path);
-  reporter.event("result", {{"type", "verified"}, {"file", arguments.path.string()}, {"ranks", model.ranks}});
-  reporter.print("verified {}: Tucker model of ranks {}, ok", arguments.path.string(), cli::format_shape(model.ranks));
+  const bool checksum = has_trailer(arguments.path);
+  reporter.event(
+      "result",
+      {{"type", "verified"}, {"file", arguments.path.string()}, {"ranks", model.ranks}, {"checksum", checksum}});
+  reporter.print("verified {}: Tucker model of ranks {}, {}", arguments.path.string(), cli::format_shape(model.ranks),
+                 end_of_check(checksum));
 }
 
 void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter& reporter) {

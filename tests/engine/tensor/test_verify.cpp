@@ -188,6 +188,19 @@ TEST_F(VerifyTensor, RefusesAFlippedBit) {
   expect_refused("chunk 2, column value: ");
 }
 
+TEST_F(VerifyTensor, RefusesAFileThatWasCutOffBeforeItsTrailer) {
+  write();
+  const std::string whole = file_contents(path_);
+  const std::size_t trailer = whole.find("BLCOTAIL");
+  ASSERT_EQ(whole.find("BLCOTAIL", trailer + 1), std::string::npos);
+  ASSERT_TRUE(has_trailer(path_));
+
+  write_file(path_, whole.substr(0, trailer));
+
+  EXPECT_FALSE(has_trailer(path_));
+  expect_refused("its trailer is missing");
+}
+
 TEST_F(VerifyTensor, TellsProgressAndCanBeCancelled) {
   write();
   std::vector<Progress> seen;
