@@ -126,9 +126,9 @@ IngestReport save_tensor(const Tensor& tensor, const std::filesystem::path& outp
   return Saving(chunks, output, options, progress).run(options);
 }
 
-void save(const Tensor& tensor, const std::filesystem::path& output, const SaveOptions& options,
-          const ProgressCallback& progress) {
-  save_tensor(tensor, output, options, progress);
+std::vector<std::string> save(const Tensor& tensor, const std::filesystem::path& output, const SaveOptions& options,
+                              const ProgressCallback& progress) {
+  return save_tensor(tensor, output, options, progress).notes;
 }
 
 IngestReport give_orders(const std::filesystem::path& input, const std::filesystem::path& output,

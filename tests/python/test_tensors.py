@@ -417,6 +417,13 @@ def test_copies_in_the_orders_of_modes(tmp_path):
     for name in ("saved.blco", "given.blco", "from_file.blco"):
         assert (tmp_path / name).read_bytes() == (tmp_path / "t.blco").read_bytes()
     assert blco.tensor(coords, values, orders=1).orders == (1,)
+    needs_none = "the mode 'long' needs no copy"
+    thin = blco.tensor([[0, 0], [5, 1], [3, 1]], [1.0, 2.0, 3.0], mode_names=("long", "short"))
+    with pytest.warns(UserWarning, match=needs_none):
+        thin.save(tmp_path / "thin.blco", orders=["long", "short"])
+    with pytest.warns(UserWarning, match=needs_none):
+        blco.ingest(tmp_path / "thin.blco", tmp_path / "again.blco", orders=["long"])
+    assert blco.open(tmp_path / "thin.blco").orders == (1,)
     with pytest.raises(blco.InvalidArgument, match="'d' is not a mode"):
         blco.tensor(coords, values, orders=["d"])
     with pytest.raises(blco.InvalidArgument, match="orders: 2.5 is not a whole number"):

@@ -53,6 +53,7 @@ void generate(const cli::CommandLine& line, const Arguments& arguments, cli::Rep
     }
   }
   const ProgressCallback progress = reporter.progress();
+  std::vector<std::string> notes;
   reporter.note("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
                 cli::format_shape(arguments.generate.shape));
   std::string what = "entries of text";
@@ -60,11 +61,16 @@ void generate(const cli::CommandLine& line, const Arguments& arguments, cli::Rep
   if (is_text(arguments.output)) {
     generate_text(arguments.generate, arguments.output, arguments.ingest.threads, progress);
   } else {
-    nnz = generate_container(arguments.generate, arguments.output, arguments.ingest, progress).nnz;
+    IngestReport report = generate_container(arguments.generate, arguments.output, arguments.ingest, progress);
+    nnz = report.nnz;
+    notes = std::move(report.notes);
     what = "nonzeros";
   }
+  for (const std::string& note : notes) reporter.note(note);
   const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
-  reporter.event("result", {{"output", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}});
+  reporter.event(
+      "result",
+      {{"output", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}, {"notes", notes}});
   reporter.print("{} ({} {}, {})", arguments.output.string(), cli::format_count(nnz), what,
                  cli::format_bytes(file_bytes));
 }

@@ -161,11 +161,13 @@ NotedTensor pack_table(const nb::object& source, const nb::dict& words, nb::obje
       callbacks.run([&] { return std::make_unique<MemoryTensor>(*stream, options, callbacks.progress()); }));
 }
 
-void save_tensor(const Tensor& tensor, const std::filesystem::path& output, std::uint64_t memory, int threads,
-                 const std::optional<std::vector<std::string>>& orders, nb::object progress) {
+// Returns notes.
+std::vector<std::string> save_tensor(const Tensor& tensor, const std::filesystem::path& output, std::uint64_t memory,
+                                     int threads, const std::optional<std::vector<std::string>>& orders,
+                                     nb::object progress) {
   Callbacks callbacks(std::move(progress));
   const SaveOptions options{.memory_bytes = memory, .threads = threads, .orders = orders};
-  callbacks.run([&] { save(tensor, output, options, callbacks.progress()); });
+  return callbacks.run([&] { return save(tensor, output, options, callbacks.progress()); });
 }
 
 // The coordinates as an nnz x order matrix, and the values.

@@ -30,11 +30,12 @@ struct SaveOptions {
 
 // Writes a tensor in memory, or in another container, as a container with the same chunks, names and labels: the bytes
 // that ingest_coordinates() writes for the arrays of a MemoryTensor, given the same options. Replaces `output` only
-// when the new file is complete. Copies in the orders of modes are made chunk by chunk.
+// when the new file is complete. Copies in the orders of modes are made chunk by chunk. Returns notes, as IngestReport
+// has them: on modes that `orders` names and that need no copy.
 // Memory, within memory_bytes: per thread a chunk packed and compressed, the labels, and a tensor in memory itself.
 // Throws Error: invalid_argument (options), out_of_memory (naming the smallest budget that suffices), io, corrupt,
 // cancelled (by `progress`; stage "write", and for new orders "count" and "copy"; nothing is left on disk).
-void save(const Tensor& tensor, const std::filesystem::path& output, const SaveOptions& options = {},
-          const ProgressCallback& progress = {});
+std::vector<std::string> save(const Tensor& tensor, const std::filesystem::path& output,
+                              const SaveOptions& options = {}, const ProgressCallback& progress = {});
 
 }  // namespace blco

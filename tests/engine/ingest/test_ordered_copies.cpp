@@ -325,6 +325,7 @@ TEST(OrderChoice, MakesNoCopyInTheNaturalOrder) {
       save(memory, folder / "memory.blco");
       const IngestReport given = ingest_files({folder / "plain.blco"}, folder / "given.blco", {.orders = orders});
       EXPECT_EQ(given.notes, report.notes);
+      EXPECT_EQ(save(TensorFile(folder / "plain.blco"), folder / "saved.blco", {.orders = orders}), report.notes);
       for (const char* name : {"memory.blco", "given.blco"}) {
         EXPECT_TRUE(file_contents(folder / name) == file_contents(folder / "t.blco")) << name;
       }

@@ -15,6 +15,7 @@ run blco-ingest plain.blco -o new.blco --orders all --reorder frequency
 run blco-ingest plain.blco -o plain.blco --orders all
 printf '%s\n' '1 1 3' '2 1 4' '3 2 5' '4 1 6' '5 2 7' '6 2 8' '6 1 9' >thin.tns
 run blco-ingest thin.tns -o thin.blco --mode-names who,sex --orders who 2>&1 | grep -v 'reading\|done' | hide_sizes
+run blco-gen --shape 6x2 --nnz 9 -o drawn.blco --orders 0 2>&1 | hide_sizes
 run blco-ingest thin.tns -o thin.blco --orders auto 2>/dev/null | grep 'orders\|mode'
 run blco-ingest thin.tns -o thin.blco --orders all 2>/dev/null | grep 'orders\|mode' | hide_sizes
 run blco-info thin.blco --verify | hide_sizes

@@ -126,9 +126,9 @@ class Tensor:
 
     def save(self, path: Path, memory: Size | None = None, threads: int = 0, orders: Orders | None = None) -> None:
         """Writes the tensor as a container, with its copies in the orders of modes, or with those of `orders` instead:
-        "auto", "all", "none", or names and numbers of modes."""
-        _blco.save_tensor(self._handle, os.fspath(path), size_in_bytes(memory) or 0, whole("threads", threads),
-                          orders_of(orders), None)
+        "auto", "all", "none", or names and numbers of modes. Warns of a mode that is named and needs no copy."""
+        _warn(_blco.save_tensor(self._handle, os.fspath(path), size_in_bytes(memory) or 0, whole("threads", threads),
+                                orders_of(orders), None))
 
     @property
     def _handle(self) -> _blco.Tensor:
@@ -226,7 +226,7 @@ def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels
 
 
 def _warn(notes: Sequence[str]) -> list[str]:
-    """Warns the caller of `ingest` or `tensor` of what the input may mean otherwise than it was taken."""
+    """Warns the caller of `ingest`, `tensor` or `save` of what the notes of the library say."""
     texts = [with_keywords(note) for note in notes]
     for text in texts:
         warnings.warn(text, stacklevel=3)
