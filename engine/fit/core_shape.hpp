@@ -13,9 +13,7 @@ namespace blco {
 class CoreShape {
  public:
   CoreShape(const std::vector<std::uint64_t>& shape, const std::vector<int>& ranks)
-      : choices_(shape, {ranks.begin(), ranks.end()}),
-        ranks_(ranks.begin(), ranks.end()),
-        strides_(ranks.size(), 1) {
+      : choices_(shape, {ranks.begin(), ranks.end()}), ranks_(ranks.begin(), ranks.end()), strides_(ranks.size(), 1) {
     for (std::size_t n = ranks_.size(); n-- > 1;) strides_[n - 1] = strides_[n] * ranks_[n];
   }
 

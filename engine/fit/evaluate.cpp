@@ -10,7 +10,7 @@
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 
 namespace blco {
 namespace {

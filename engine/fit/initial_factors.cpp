@@ -148,7 +148,8 @@ JobNeeds sampling_needs(const Tensor& tensor, const CpdOptions& options, const A
   for (const std::uint64_t length : tensor.shape()) {
     matrices.columns.push_back(std::min(static_cast<std::uint64_t>(options.rank), length));
     matrices.unfolding.push_back(width);
-    if (length < width) largest = std::max(largest, length * width * sizeof(double) + tall_scratch_bytes(length, width));
+    if (length < width)
+      largest = std::max(largest, length * width * sizeof(double) + tall_scratch_bytes(length, width));
   }
   matrices.slab = width;
   // Of one mode twice.

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/work/in_step.hpp"
+#include "engine/work/rows/in_step.hpp"
 
 namespace blco {
 

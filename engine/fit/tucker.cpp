@@ -27,7 +27,7 @@
 #include "engine/fit/tucker_sweeps.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 #include "io/container/model_file.hpp"
 #include "kernels/tall_matrices.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "blco/refuse.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "engine/work/chunk_share.hpp"
 #include "engine/work/job_plan.hpp"
+#include "engine/work/rows/chunk_share.hpp"
 
 namespace blco {
 namespace {

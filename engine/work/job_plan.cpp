@@ -11,9 +11,9 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "engine/work/original_rows.hpp"
-#include "engine/work/own_matrices.hpp"
-#include "engine/work/own_numbers.hpp"
-#include "engine/work/row_moves.hpp"
+#include "engine/work/rows/own_matrices.hpp"
+#include "engine/work/rows/own_numbers.hpp"
+#include "engine/work/rows/row_moves.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/tile_products.hpp"
 

@@ -13,9 +13,9 @@
 
 #include "engine/stream/chunk_queue.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "engine/work/chunk_share.hpp"
 #include "engine/work/make_plan.hpp"
 #include "engine/work/pass_chunks.hpp"
+#include "engine/work/rows/chunk_share.hpp"
 #include "kernels/device_kind.hpp"
 
 namespace blco {

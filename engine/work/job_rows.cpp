@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/tensor/tensor_chunks.hpp"
-#include "engine/work/in_step.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/job_order.hpp"
+#include "engine/work/rows/in_step.hpp"
 #include "io/container/chunk_source.hpp"
 
 namespace blco {

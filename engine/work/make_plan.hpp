@@ -10,7 +10,7 @@
 
 #include "engine/stream/stream_plan.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
-#include "engine/work/own_matrices.hpp"
+#include "engine/work/rows/own_matrices.hpp"
 #include "kernels/account.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/device_kind.hpp"

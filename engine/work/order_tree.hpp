@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/work/combining.hpp"
-#include "engine/work/in_step.hpp"
 #include "engine/work/peer_messages.hpp"
+#include "engine/work/rows/combining.hpp"
+#include "engine/work/rows/in_step.hpp"
 
 namespace blco {
 

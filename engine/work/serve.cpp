@@ -12,14 +12,14 @@
 #include "blco/error.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/check_callable.hpp"
-#include "engine/work/in_step.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/job_order.hpp"
 #include "engine/work/order_tree.hpp"
-#include "engine/work/own_matrices.hpp"
-#include "engine/work/own_numbers.hpp"
-#include "engine/work/row_moves.hpp"
-#include "engine/work/touched_rows.hpp"
+#include "engine/work/rows/in_step.hpp"
+#include "engine/work/rows/own_matrices.hpp"
+#include "engine/work/rows/own_numbers.hpp"
+#include "engine/work/rows/row_moves.hpp"
+#include "engine/work/rows/touched_rows.hpp"
 
 namespace blco {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "engine/work/order_tree.hpp"
-#include "engine/work/own_matrices.hpp"
-#include "engine/work/own_numbers.hpp"
-#include "engine/work/row_moves.hpp"
+#include "engine/work/rows/own_matrices.hpp"
+#include "engine/work/rows/own_numbers.hpp"
+#include "engine/work/rows/row_moves.hpp"
 #include "engine/work/step_order.hpp"
 #include "kernels/backend.hpp"
 

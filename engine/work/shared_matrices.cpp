@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
@@ -129,8 +129,7 @@ void SharedMatrices::orthonormalise(std::size_t mode) {
 void SharedMatrices::set_leading_left_vectors(std::size_t mode, Executor& executor, const StopPoll& stop) {
   const auto count = static_cast<int>(sizes_.columns[mode]);
   if (shape_[mode] < unfolding_) {
-    return load(mode, 0,
-                leading_left_vectors(unfolding(mode), static_cast<int>(unfolding_), count, executor, stop));
+    return load(mode, 0, leading_left_vectors(unfolding(mode), static_cast<int>(unfolding_), count, executor, stop));
   }
   MatrixOrder order = order_of(MatrixStep::triangle, mode);
   order.of_unfolding = true;

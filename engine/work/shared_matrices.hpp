@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/work/original_rows.hpp"
-#include "engine/work/own_matrices.hpp"
+#include "engine/work/rows/own_matrices.hpp"
 #include "engine/work/worker_group.hpp"
 
 namespace blco {
@@ -49,9 +49,7 @@ class SharedMatrices {
   void set_leading_left_vectors(std::size_t mode, Executor& executor, const StopPoll& stop);
 
  private:
-  std::vector<double> take(MatrixStep step, std::size_t mode) {
-    return workers_->take(order_of(step, mode));
-  }
+  std::vector<double> take(MatrixStep step, std::size_t mode) { return workers_->take(order_of(step, mode)); }
   MatrixOrder order_of(MatrixStep step, std::size_t mode) const {
     return {.step = step, .mode = static_cast<int>(mode), .columns = unfolding_};
   }

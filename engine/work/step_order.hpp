@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "blco/row_constraint.hpp"
-#include "engine/work/combining.hpp"
+#include "engine/work/rows/combining.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {

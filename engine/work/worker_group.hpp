@@ -13,9 +13,9 @@
 #include "blco/executor.hpp"
 #include "engine/stream/streamer.hpp"
 #include "engine/work/order_tree.hpp"
-#include "engine/work/own_matrices.hpp"
-#include "engine/work/own_numbers.hpp"
-#include "engine/work/row_moves.hpp"
+#include "engine/work/rows/own_matrices.hpp"
+#include "engine/work/rows/own_numbers.hpp"
+#include "engine/work/rows/row_moves.hpp"
 #include "engine/work/shared_factors.hpp"
 #include "kernels/backend.hpp"
 

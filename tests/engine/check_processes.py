@@ -2,9 +2,10 @@
 
 usage: check_processes.py BIN_FOLDER [MOMENTS]     at how many random moments each harm is done; 4 by default
 
-Every method has the fit and the model of one process; a process that is killed or stopped ends the job soon, with a
-failure and nothing half-written, and its checkpoint can be resumed by another number of processes. Under the second
-MPI, whose module is compiled from the same source, there are fewer cases, with every harm and every process.
+Every method, of Tucker models too, has the fit and the model of one process; a process that is killed or stopped ends
+the job soon, with a failure and nothing half-written, and its checkpoint can be resumed by another number of processes.
+Under the second MPI, whose module is compiled from the same source, there are fewer cases, with every harm and every
+process.
 """
 import json
 import math
@@ -45,22 +46,19 @@ class Launcher:
     def __init__(self, program, bin_folder):
         self.program, self.bin_folder = program, bin_folder
 
-    def start(self, processes, *arguments):
-        return self.start_program("blco-cpd", processes, *arguments)
-
-    def start_program(self, name, processes, *arguments):
+    def start(self, name, processes, *arguments):
         command = [self.program, "-n", str(processes), str(self.bin_folder / name), *map(str, arguments)]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, env=os.environ | ENVIRONMENT)
 
-    def run(self, processes, *arguments):
-        job = self.start(processes, *arguments)
+    def run(self, name, processes, *arguments):
+        job = self.start(name, processes, *arguments)
         output, _ = job.communicate(timeout=300)
         return job.returncode, output
 
 
-def process_of(job, rank):
-    """The process id of that rank of blco-cpd below the launcher."""
+def process_of(job, name_of_program, rank):
+    """The process id of that rank of the program below the launcher."""
     parents = {}
     for folder in pathlib.Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -74,7 +72,7 @@ def process_of(job, rank):
     for process, (parent, name, ranks) in parents.items():
         while parent in parents and parent != job.pid:
             parent = parents[parent][0]
-        if parent == job.pid and name == "blco-cpd" and ranks == [str(rank).encode()]:
+        if parent == job.pid and name == name_of_program and ranks == [str(rank).encode()]:
             return process
     sys.exit(f"no process of rank {rank} was found")
 
@@ -98,7 +96,8 @@ def check_methods(commands, launcher, tensors, work, numbers):
         commands.run("blco-cpd", *fit_arguments(name, tensors, RANK, SWEEPS), "-o", one)
         expected = history(commands, one)
         for processes in numbers:
-            code, output = launcher.run(processes, *fit_arguments(name, tensors, RANK, SWEEPS), "-o", several)
+            code, output = launcher.run("blco-cpd", processes, *fit_arguments(name, tensors, RANK, SWEEPS),
+                                        "-o", several)
             if code != 0:
                 sys.exit(f"{name}, {processes} processes: ended with {code}:\n{output}")
             actual = history(commands, several)
@@ -111,8 +110,33 @@ def check_methods(commands, launcher, tensors, work, numbers):
     print(f"{pathlib.Path(launcher.program).name}: every method has the fit and the model of one process", flush=True)
 
 
+def tucker_arguments(tensors, sweeps, *more):
+    return [tensors / "counts.blco", "--ranks", RANK, "--sweeps", sweeps, "--tolerance", 0, "--threads", 1,
+            "--devices", "cpu", "--quiet", *more]
+
+
+def check_tucker(commands, launcher, tensors, work, numbers):
+    for options in (["--method", "hooi"], ["--method", "hoqri"], ["--method", "hooi", "--start", "nvecs"]):
+        one, several = work / "one.h5", work / "several.h5"
+        commands.run("blco-tucker", *tucker_arguments(tensors, SWEEPS, *options), "-o", one)
+        expected = json.loads(commands.run("blco-info", one, "--json")[0])
+        for processes in numbers:
+            code, output = launcher.run("blco-tucker", processes, *tucker_arguments(tensors, SWEEPS, *options),
+                                        "-o", several)
+            if code != 0:
+                sys.exit(f"{options}, {processes} processes: ended with {code}:\n{output}")
+            actual = json.loads(commands.run("blco-info", several, "--json")[0])
+            if actual["sweeps"] != SWEEPS or not math.isclose(actual["fit"], expected["fit"], rel_tol=1e-10):
+                sys.exit(f"{options}: the model of {processes} processes is another one: {actual}, not {expected}")
+            beside = json.loads(commands.run("blco-info", one, "--compare", several, "--json")[0])
+            if max(angle for mode in beside["modes"] for angle in mode["angles"]) > 1e-6:
+                sys.exit(f"{options}: the matrices of {processes} processes span other spaces: {beside}")
+            several.unlink()
+    print(f"{pathlib.Path(launcher.program).name}: every Tucker model is that of one process", flush=True)
+
+
 def expect_one_message(launcher, processes, code, words, *arguments):
-    actual, output = launcher.run(processes, *arguments)
+    actual, output = launcher.run("blco-cpd", processes, *arguments)
     said = [line for line in output.splitlines() if line.startswith("blco-cpd: ")]
     if actual != code or len(said) != 1 or words not in said[0]:
         sys.exit(f"{arguments}: expected one message with '{words}' and {code}, not {actual}:\n{output}")
@@ -134,7 +158,7 @@ def check_other_programs(launcher, tensors, work):
     output.write_text("older")
     for name, *arguments in (("blco-ingest", tensor, "-o", output), ("blco-info", tensor, "--report", output),
                              ("blco-gen", "--shape", "9x9", "--nnz", 9, "-o", output)):
-        job = launcher.start_program(name, 3, *arguments)
+        job = launcher.start(name, 3, *arguments)
         text, _ = job.communicate(timeout=60)
         said = [line for line in text.splitlines() if line.startswith(f"{name}: ")]
         if job.returncode == 0 or len(said) != 1 or "3 processes" not in said[0] or output.read_text() != "older":
@@ -144,12 +168,11 @@ def check_other_programs(launcher, tensors, work):
 class FourProcesses:
     """A fit of four processes, each with a container of its own, which it reads from disk again in every pass."""
 
-    def __init__(self, launcher, tensors, work):
-        self.launcher, self.work = launcher, work
+    def __init__(self, launcher, program, options, tensors, work):
+        self.launcher, self.program, self.options, self.work = launcher, program, options, work
         self.model, self.checkpoint = work / "model.h5", work / "checkpoint.h5"
         self.containers = [work / f"counts-{rank}.blco" for rank in range(PROCESSES)]
         self.whole = (tensors / "counts.blco").read_bytes()
-        self.options = fit_arguments("als", tensors, RANK, 100000)[1:]
         # The least memory of each, which messages name.
         self.memory = ["1MiB"] * PROCESSES
         self.restore()
@@ -173,21 +196,20 @@ class FourProcesses:
     def start(self, *options):
         words = []
         for container, memory in zip(self.containers, self.memory):
-            words += [":", "-n", 1, self.launcher.bin_folder / "blco-cpd"] if words else []
+            words += [":", "-n", 1, self.launcher.bin_folder / self.program] if words else []
             words += [container, *self.options, "--memory", memory, "-o", self.model, "--checkpoint", self.checkpoint,
                       "--peer-timeout", "3s", *options]
-        return self.launcher.start(1, *words)
+        return self.launcher.start(self.program, 1, *words)
 
     def harm(self, job, rank, harm):
         if harm == "disk":
             os.truncate(self.containers[rank], 100)
         else:
-            os.kill(process_of(job, rank), signal.SIGSTOP if harm == "stop" else signal.SIGKILL)
+            os.kill(process_of(job, self.program, rank), signal.SIGSTOP if harm == "stop" else signal.SIGKILL)
 
 
-def check_ends(commands, launcher, tensors, work, draw, harms):
+def check_ends(commands, fit, draw, harms):
     """One of four processes, each in turn, is killed, stopped, or loses its file, at a random moment."""
-    fit = FourProcesses(launcher, tensors, work)
     for rank, harm in harms:
         words = {"kill": "", "stop": f"process {rank} of {PROCESSES}", "disk": f"counts-{rank}.blco"}[harm]
         job = fit.start()
@@ -202,17 +224,17 @@ def check_ends(commands, launcher, tensors, work, draw, harms):
         seconds = time.monotonic() - begin
         if job.returncode == 0 or fit.model.exists() or seconds > MOST_SECONDS or words not in output:
             sys.exit(f"{harm} of process {rank}: the job ended with {job.returncode} in {seconds:.1f} s:\n{output}")
-        check_resumed(commands, launcher, fit)
-    print(f"{pathlib.Path(launcher.program).name}: {len(harms)} processes killed, stopped or without a disk, each job "
-          "ended", flush=True)
+        check_resumed(commands, fit)
+    print(f"{pathlib.Path(fit.launcher.program).name}: {len(harms)} processes of {fit.program} killed, stopped or "
+          "without a disk, each job ended", flush=True)
 
 
-def check_resumed(commands, launcher, fit):
+def check_resumed(commands, fit):
     """It goes on with another number of processes, from a whole checkpoint, and leaves nothing."""
     fit.restore()
     commands.run("blco-info", fit.checkpoint)
-    code, output = launcher.run(2, fit.containers[0], "--resume", fit.checkpoint, "--sweeps", 100000, "--tolerance", 0,
-                                "--time-limit", "0.3s", "--threads", 1, "-o", fit.model)
+    code, output = fit.launcher.run(fit.program, 2, fit.containers[0], "--resume", fit.checkpoint, "--sweeps", 100000,
+                                    "--tolerance", 0, "--time-limit", "0.3s", "--threads", 1, "-o", fit.model)
     if code != 0:
         sys.exit(f"the checkpoint cannot be resumed:\n{output}")
     fit.model.unlink()
@@ -240,9 +262,13 @@ def main():
         for program in found:
             launcher, is_first = Launcher(program, bin_folder), program == found[0]
             check_methods(commands, launcher, tensors, work, (2, 3, 8) if is_first else (3,))
+            check_tucker(commands, launcher, tensors, work, (2, 3, 8) if is_first else (3,))
             check_messages(launcher, tensors, work)
             check_other_programs(launcher, tensors, work)
-            check_ends(commands, launcher, tensors, work, draw, every_harm if is_first else one_harm_each)
+            cpd = FourProcesses(launcher, "blco-cpd", fit_arguments("als", tensors, RANK, 100000)[1:], tensors, work)
+            check_ends(commands, cpd, draw, every_harm if is_first else one_harm_each)
+            tucker = FourProcesses(launcher, "blco-tucker", tucker_arguments(tensors, 100000)[1:], tensors, work)
+            check_ends(commands, tucker, draw, one_harm_each)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,8 @@ class TwoParts final : public TallMatrix {
  public:
   TwoParts(std::span<double> numbers, int columns, std::size_t first_rows)
       : above_(numbers.first(first_rows * static_cast<std::size_t>(columns)), columns, on_threads()),
-        below_(numbers.subspan(first_rows * static_cast<std::size_t>(columns)), columns, on_threads(), {}, first_rows) {}
+        below_(numbers.subspan(first_rows * static_cast<std::size_t>(columns)), columns, on_threads(), {}, first_rows) {
+  }
 
   std::vector<double> peaks() const override {
     std::vector<double> peaks = above_.peaks();
@@ -117,11 +118,15 @@ class TwoParts final : public TallMatrix {
     return peaks;
   }
   std::vector<double> triangle() const override { return join_triangles(above_.triangle(), below_.triangle()); }
-  void solve(std::span<const double> triangle) override { both([&](TallRows& part) { part.solve(triangle); }); }
+  void solve(std::span<const double> triangle) override {
+    both([&](TallRows& part) { part.solve(triangle); });
+  }
   void divide_columns(std::span<const double> divisors) override {
     both([&](TallRows& part) { part.divide_columns(divisors); });
   }
-  void draw_column(int column) override { both([&](TallRows& part) { part.draw_column(column); }); }
+  void draw_column(int column) override {
+    both([&](TallRows& part) { part.draw_column(column); });
+  }
 
  private:
   void both(const std::function<void(TallRows&)>& work) {

@@ -15,7 +15,7 @@
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {

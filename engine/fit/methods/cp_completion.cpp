@@ -37,7 +37,7 @@
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 #include "engine/work/worker_group.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/text/quoted_text.hpp"

@@ -19,7 +19,7 @@
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/sampled_zeros.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 
 namespace blco {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "blco/raw_vector.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 
 namespace blco {
 

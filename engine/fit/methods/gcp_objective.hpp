@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/work/gradient_of_zeros.hpp"
+#include "engine/work/rows/gradient_of_zeros.hpp"
 #include "engine/work/worker_group.hpp"
 #include "kernels/losses.hpp"
 

@@ -9,7 +9,7 @@
 #include "engine/common/number_text.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 
 namespace blco {
 namespace {

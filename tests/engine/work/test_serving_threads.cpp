@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/work/chunk_share.hpp"
 #include "engine/work/device_list.hpp"
+#include "engine/work/rows/chunk_share.hpp"
 #include "engine/work/serving_threads.hpp"
 #include "tests/temporary_folder.hpp"
 

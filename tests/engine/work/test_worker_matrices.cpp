@@ -31,7 +31,11 @@ std::vector<TuckerCase> every_tucker() {
   const std::vector<RowConstraint> all_held(3, RowConstraint{.set = RowSet::held});
   const auto of = [](TuckerMethod method, std::vector<int> ranks, TuckerStart start = TuckerStart::random,
                      std::vector<RowConstraint> constraints = {}) {
-    return TuckerOptions{.method = method, .ranks = std::move(ranks), .max_sweeps = 4, .tolerance = 0, .start = start,
+    return TuckerOptions{.method = method,
+                         .ranks = std::move(ranks),
+                         .max_sweeps = 4,
+                         .tolerance = 0,
+                         .start = start,
                          .constraints = std::move(constraints)};
   };
   constexpr auto hooi = TuckerMethod::hooi;
@@ -93,8 +97,9 @@ class ReorderedMatrices : public testing::Test {
  protected:
   static TensorFile ingest(const TemporaryFolder& folder, const std::string& name, bool reorder) {
     const CoordinateTensor tensor = random_coordinates({.shape = {120, 140, 90}, .nnz = 20'000, .seed = 4});
-    ingest_files({folder.write(name + ".tns", as_text(tensor))}, folder / (name + ".blco"),
-                 {.shape = {120, 140, 90}, .reorder = reorder ? Reorder::frequency : Reorder::none, .chunk_nnz = chunk_nnz});
+    ingest_files(
+        {folder.write(name + ".tns", as_text(tensor))}, folder / (name + ".blco"),
+        {.shape = {120, 140, 90}, .reorder = reorder ? Reorder::frequency : Reorder::none, .chunk_nnz = chunk_nnz});
     return TensorFile(folder / (name + ".blco"));
   }
 };

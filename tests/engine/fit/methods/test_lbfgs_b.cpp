@@ -15,7 +15,7 @@
 
 #include "engine/common/thread_pool.hpp"
 #include "engine/fit/methods/lbfgs_b.hpp"
-#include "engine/work/own_numbers.hpp"
+#include "engine/work/rows/own_numbers.hpp"
 
 #ifdef BLCO_HAS_LBFGSB
 // The library's only entry, as gfortran compiles it: the lengths of the two texts come last.

@@ -1,4 +1,4 @@
-#include "engine/work/chunk_share.hpp"
+#include "engine/work/rows/chunk_share.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/work/peer_messages.hpp"
-#include "engine/work/row_moves.hpp"
-#include "engine/work/row_owners.hpp"
+#include "engine/work/rows/row_moves.hpp"
+#include "engine/work/rows/row_owners.hpp"
 #include "engine/work/serving_threads.hpp"
 #include "tests/bench/measure/discarding_backend.hpp"
 

@@ -9,7 +9,7 @@ namespace blco {
 
 enum class Combining : std::uint8_t {
   sums,
-  largest,  // of largest magnitude: of two, the first worker's
+  largest,         // of largest magnitude: of two, the first worker's
   least_and_sums,  // the first ones are the least of all (lbfgs_least)
   breakpoints,     // LbfgsBreakpoint: the first of all
   triangles,       // of matrices whose rows are those of all (join_triangles)

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/common/thread_pool.hpp"
-#include "engine/work/chunk_share.hpp"
+#include "engine/work/rows/chunk_share.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/row_index.hpp"

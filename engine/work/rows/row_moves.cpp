@@ -1,10 +1,10 @@
-#include "engine/work/row_moves.hpp"
+#include "engine/work/rows/row_moves.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include "engine/work/in_step.hpp"
+#include "engine/work/rows/in_step.hpp"
 
 namespace blco {
 namespace {

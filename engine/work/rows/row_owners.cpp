@@ -1,4 +1,4 @@
-#include "engine/work/row_owners.hpp"
+#include "engine/work/rows/row_owners.hpp"
 
 #include <algorithm>
 #include <numeric>

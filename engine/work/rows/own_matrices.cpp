@@ -1,10 +1,10 @@
-#include "engine/work/own_matrices.hpp"
+#include "engine/work/rows/own_matrices.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 #include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 

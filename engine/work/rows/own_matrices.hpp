@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "engine/work/combining.hpp"
+#include "engine/work/rows/combining.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/stop_poll.hpp"
@@ -17,8 +17,8 @@ namespace blco {
 struct MatrixSizes {
   std::vector<std::uint64_t> columns = {};    // per mode, of its matrix; none: the job has no matrices
   std::vector<std::uint64_t> unfolding = {};  // per mode, of what is kept of its unfolding, at most
-  std::uint64_t slab = 0;                     // columns of all factors and outputs; 0: they have those of Kronecker products
-  bool undoes = false;                        // keeps the matrices as they were before
+  std::uint64_t slab = 0;  // columns of all factors and outputs; 0: they have those of Kronecker products
+  bool undoes = false;     // keeps the matrices as they were before
 
   std::uint64_t of_factor(std::size_t mode) const { return slab != 0 ? slab : columns[mode]; }
   std::uint64_t of_output(std::size_t mode) const { return slab != 0 ? slab : unfolding[mode]; }
@@ -49,10 +49,10 @@ struct MatrixOrder {
   MatrixStep step = MatrixStep::keep;
   int mode = 0;
   bool of_unfolding = false;
-  std::uint64_t first = 0;   // row or column
-  std::uint64_t count = 0;   // of rows
-  std::uint64_t columns = 0; // of the unfolding
-  std::uint64_t listed = 0;  // so many numbers are those of rows; 0: rows follow each other
+  std::uint64_t first = 0;    // row or column
+  std::uint64_t count = 0;    // of rows
+  std::uint64_t columns = 0;  // of the unfolding
+  std::uint64_t listed = 0;   // so many numbers are those of rows; 0: rows follow each other
 };
 
 Combining combining_of(const MatrixOrder& order);

@@ -1,4 +1,4 @@
-#include "engine/work/gradient_of_zeros.hpp"
+#include "engine/work/rows/gradient_of_zeros.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/work/row_owners.hpp"
-#include "engine/work/touched_rows.hpp"
+#include "engine/work/rows/row_owners.hpp"
+#include "engine/work/rows/touched_rows.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/work/own_numbers.hpp"
+#include "engine/work/rows/own_numbers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/work/gradient_of_zeros.hpp"
-#include "engine/work/row_blocks.hpp"
+#include "engine/work/rows/gradient_of_zeros.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/work/chunk_share.hpp"
-#include "engine/work/touched_rows.hpp"
+#include "engine/work/rows/chunk_share.hpp"
+#include "engine/work/rows/touched_rows.hpp"
 
 namespace blco {
 

@@ -1,4 +1,4 @@
-#include "engine/work/combining.hpp"
+#include "engine/work/rows/combining.hpp"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/work/row_moves.hpp"
+#include "engine/work/rows/row_moves.hpp"
 #include "engine/work/serving_threads.hpp"
 #include "tests/bench/measure/discarding_backend.hpp"
 

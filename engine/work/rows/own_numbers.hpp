@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "engine/work/combining.hpp"
+#include "engine/work/rows/combining.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/lbfgs_numbers.hpp"
 

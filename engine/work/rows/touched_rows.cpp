@@ -1,4 +1,4 @@
-#include "engine/work/touched_rows.hpp"
+#include "engine/work/rows/touched_rows.hpp"
 
 #include <algorithm>
 #include <atomic>
