@@ -40,8 +40,8 @@ class TallMatrix {
   virtual void draw_column(int column) = 0;
 };
 
-// Rows in memory, row-major, from row `first_row` of the matrix on. Its functions throw Error{cancelled} once `stop`
-// says so.
+// Rows in memory, row-major, from row `first_row` of the matrix on. triangle(), solve() and multiply() throw
+// Error{cancelled} once `stop` says so.
 class TallRows final : public TallMatrix {
  public:
   TallRows(std::span<double> numbers, int columns, Executor& executor, StopPoll stop = {}, std::uint64_t first_row = 0)

@@ -10,14 +10,13 @@
 #include "engine/fit/initial_factors.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/device_list.hpp"
+#include "engine/work/rows/row_blocks.hpp"
 
 namespace blco {
 namespace {
 
 // Columns of one pass: beyond, an MTTKRP takes no less time per column.
 constexpr std::uint64_t max_slab = 64;
-
-constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 std::vector<std::uint64_t> first_columns(std::uint64_t count) {
   std::vector<std::uint64_t> columns(static_cast<std::size_t>(count));
@@ -31,7 +30,6 @@ JobNeeds slab_needs(const Tensor& tensor, int columns, Precision precision, cons
                     const MatrixSizes& matrices, const StopPoll& stop) {
   JobNeeds needs = needs_of(tensor, columns, precision);
   needs.caller.take(caller);
-  needs.caller.take("blocks of rows", 2 * block_numbers * sizeof(double));
   needs.passes_by_mode = true;
   needs.matrices = matrices;
   needs.backend.stop = stop;
@@ -159,13 +157,13 @@ void ColumnSlabs::sample(std::size_t mode, std::uint64_t seed) {
   for (std::size_t other = 0; other < sizes_.columns.size(); ++other) {
     if (other == mode) continue;
     set_changed(other);
-    const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab());
-    for (std::uint64_t row = 0; row < length(other); row += block_rows) {
-      block.resize(static_cast<std::size_t>(std::min(block_rows, length(other) - row) * slab()));
+    for_each_row_block(length(other), slab(), [&](std::uint64_t first, std::size_t count) {
+      block.resize(count);
       meter_->advance(0, 0);
-      fill_initial_rows(seed, static_cast<int>(other), row, static_cast<int>(slab()), block, Start::normal);
-      rows_.load(static_cast<int>(other), row, block);
-    }
+      fill_initial_rows(seed, static_cast<int>(other), first, static_cast<int>(slab()), block, Start::normal);
+      rows_.load(static_cast<int>(other), first, block);
+      return true;
+    });
   }
   workers_->pass({static_cast<int>(mode), Product::hadamard});
   matrices_.read_output(mode, 0, first_columns(slab()));
@@ -173,7 +171,9 @@ void ColumnSlabs::sample(std::size_t mode, std::uint64_t seed) {
 
 // Zeros beyond the chosen columns.
 void ColumnSlabs::load(std::size_t mode, const std::vector<std::uint64_t>& chosen) {
-  if (std::exchange(loaded_[mode], chosen) != chosen) matrices_.load_factor(mode, chosen);
+  if (loaded_[mode] == chosen) return;
+  matrices_.load_factor(mode, chosen);
+  loaded_[mode] = chosen;
 }
 
 }  // namespace blco

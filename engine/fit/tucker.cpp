@@ -227,7 +227,7 @@ class TuckerFit : SweepDriver {
     }
     sweeps_.emplace(*nonzeros_, *ranks_, *options_, *job_, *meter_);
     if (options_->on_plan) options_->on_plan(describe_tucker(*job_, *nonzeros_, *options_, *ranks_));
-    for (std::size_t n = 0; n < sampled.size(); ++n) sweeps_->matrices().load(n, 0, sampled[n]);
+    for (std::size_t n = 0; n < sampled.size(); ++n) sweeps_->matrices().load(n, 0, std::exchange(sampled[n], {}));
     if (begin_->resumed) {
       begin_->resumed->read_factors([&](std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
         sweeps_->matrices().load(mode, first_row, rows);

@@ -36,6 +36,7 @@ SlabMemory memory_of(const TensorSummary& tensor, const TuckerOptions& options, 
   memory.take_by_rank("an unfolding of more columns than rows", largest);
   // Where all rows are here, it takes the place of the matrices of before.
   if (options.compute.peers != nullptr && options.compute.peers->size() > 1) memory.take_by_rank("the model", of_model);
+  if (TuckerJob::samples(options) && slab == 0) memory.take_by_rank("the sampled matrices", of_model);
   if (options.initial != nullptr) {
     memory.take_by_rank("the initial model", options.initial->core.size() * sizeof(double));
     for (const std::vector<double>& factor : options.initial->factors) {

@@ -236,11 +236,12 @@ class Verification {
   void check_end() const {
     if (natural_.has_checksum()) return;
     const std::string name = natural_.name();
-    throw Error(ErrorKind::corrupt, name +
-                                        ": its trailer is missing, which has the checksum of all but the chunks: it "
-                                        "was cut off there, or another program has written it; its nonzeros are whole; "
-                                        "restore it from a copy, or write it anew: blco-ingest " +
-                                        name + " --orders none -o OUTPUT");
+    throw Error(ErrorKind::corrupt,
+                name +
+                    ": its trailer, the checksum of all but the chunks, is missing: it was cut off there, or another "
+                    "program has written it; its nonzeros are whole; restore it from a copy, or write it anew: "
+                    "blco-ingest " +
+                    name + " --orders none -o OUTPUT");
   }
 
   void check_copy(const ChunkSource& copy, const std::vector<ChunkFacts>& natural) {

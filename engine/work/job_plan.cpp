@@ -59,6 +59,17 @@ std::uint64_t counts_bytes(const std::vector<std::uint64_t>& shape) {
   return units * sizeof(double);
 }
 
+// What unfoldings take beside the largest one, where each worker may own most rows of another mode.
+std::uint64_t unlike_unfoldings(const std::vector<std::uint64_t>& shape, const MatrixSizes& sizes) {
+  std::uint64_t all = 0;
+  std::uint64_t largest = 0;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    all += shape[n] * sizes.unfolding[n];
+    largest = std::max(largest, shape[n] * sizes.unfolding[n]);
+  }
+  return (all - largest) * sizeof(double);
+}
+
 }  // namespace
 
 std::uint64_t job_budget(const Compute& compute) {
@@ -195,7 +206,10 @@ void JobPlan::count_numbers(const std::vector<std::uint64_t>& rows) {
     needs_.caller.take_by_rank("vectors of L-BFGS", parts * OwnNumbers::bytes(of_part, rank, needs_.lbfgs));
   }
   if (!needs_.matrices.columns.empty()) {
-    needs_.caller.take_by_rank("matrices and an unfolding", parts * OwnMatrices::bytes(of_part, needs_.matrices));
+    const std::vector<std::uint64_t>& shape = tensor_->shape();
+    std::uint64_t bytes = parts * OwnMatrices::bytes(of_part, shape, needs_.matrices);
+    if (parts > 1) bytes += unlike_unfoldings(shape, needs_.matrices);
+    needs_.caller.take_by_rank("matrices and an unfolding", bytes);
   }
 }
 

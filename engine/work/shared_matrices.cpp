@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <string>
 
+#include "blco/error.hpp"
 #include "engine/work/rows/row_blocks.hpp"
 #include "kernels/tall_matrices.hpp"
 
@@ -44,7 +46,7 @@ void SharedMatrices::load(std::size_t mode, std::uint64_t first_row, std::span<c
   const std::uint64_t columns = sizes_.columns[mode];
   const std::span<const std::uint32_t> places = rows_->stored_rows(static_cast<int>(mode));
   MatrixOrder order = order_of(MatrixStep::load, mode);
-  for_each_row_block(rows.size() / columns, static_cast<int>(columns), [&](std::uint64_t first, std::size_t count) {
+  for_each_row_block(rows.size() / columns, columns, [&](std::uint64_t first, std::size_t count) {
     const std::span<const double> block = rows.subspan(static_cast<std::size_t>(first * columns), count);
     order.first = first_row + first;
     order.count = count / columns;
@@ -70,12 +72,12 @@ void SharedMatrices::store(std::size_t mode, bool of_unfolding, std::uint64_t fi
   const std::span<const std::uint32_t> places = rows_->stored_rows(static_cast<int>(mode));
   MatrixOrder order = order_of(MatrixStep::store, mode);
   order.of_unfolding = of_unfolding;
-  for_each_row_block(rows.size() / columns, static_cast<int>(columns), [&](std::uint64_t first, std::size_t count) {
+  for_each_row_block(rows.size() / columns, columns, [&](std::uint64_t first, std::size_t count) {
     const std::span<double> block = rows.subspan(static_cast<std::size_t>(first * columns), count);
     order.first = first_row + first;
     order.count = count / columns;
     if (places.empty()) {
-      std::ranges::copy(workers_->take(order), block.begin());
+      std::ranges::copy(rows_of(order, {}, block.size()), block.begin());
       return true;
     }
     const auto listed = places.subspan(static_cast<std::size_t>(order.first), static_cast<std::size_t>(order.count));
@@ -85,12 +87,21 @@ void SharedMatrices::store(std::size_t mode, bool of_unfolding, std::uint64_t fi
     std::vector<double> given;
     for (const std::size_t i : rising) given.push_back(listed[i]);
     order.listed = order.count;
-    const std::vector<double> found = workers_->take(order, given);
+    const std::vector<double> found = rows_of(order, given, block.size());
     for (std::size_t i = 0; i < rising.size(); ++i) {
       std::copy_n(&found[i * columns], columns, &block[rising[i] * columns]);
     }
     return true;
   });
+}
+
+std::vector<double> SharedMatrices::rows_of(const MatrixOrder& order, std::span<const double> listed,
+                                            std::size_t numbers) {
+  std::vector<double> rows = workers_->take(order, listed);
+  if (rows.size() != numbers)
+    throw Error(ErrorKind::io, "workers have sent " + std::to_string(rows.size()) + " numbers of rows in place of " +
+                                   std::to_string(numbers));
+  return rows;
 }
 
 std::vector<double> SharedMatrices::whole(std::size_t mode, bool of_unfolding) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/work/original_rows.hpp"
@@ -54,6 +55,8 @@ class SharedMatrices {
     return {.step = step, .mode = static_cast<int>(mode), .columns = unfolding_};
   }
   void store(std::size_t mode, bool of_unfolding, std::uint64_t first_row, std::span<double> rows);
+  // The answer to a store order, of so many numbers. Throws Error{io} for another length.
+  std::vector<double> rows_of(const MatrixOrder& order, std::span<const double> listed, std::size_t numbers);
   std::vector<double> whole(std::size_t mode, bool of_unfolding);
 
   WorkerGroup* workers_;

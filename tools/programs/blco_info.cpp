@@ -56,7 +56,7 @@ void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 // How the line about a model's check ends.
 const char* end_of_check(bool has_checksum) {
   return has_checksum ? "ok"
-                      : "ok, but its trailer is missing, which has the checksum: it was cut off there, or another "
+                      : "ok, but its trailer, the checksum, is missing: it was cut off there, or another "
                         "program has written it";
 }
 

@@ -47,22 +47,37 @@ OwnMatrices::OwnMatrices(std::vector<PlacedRows> rows, const MatrixSizes& sizes,
     if (sizes_.undoes) before_.emplace_back(numbers, memory);
     of_unfolding = std::max(of_unfolding, rows_of(n) * sizes_.unfolding[n]);
     for (const std::uint64_t width : {sizes_.of_factor(n), sizes_.of_output(n)}) {
-      of_block = std::max(of_block, std::min(rows_of(n), rows_of_block(static_cast<int>(width))) * width);
+      of_block = std::max(of_block, std::min(rows_of(n), rows_of_block(width)) * width);
     }
   }
   unfolding_ = AlignedBuffer<double>(of_unfolding, memory);
   block_ = AlignedBuffer<double>(of_block, memory);
 }
 
-std::uint64_t OwnMatrices::bytes(const std::vector<std::uint64_t>& rows, const MatrixSizes& sizes) {
+// A triangle has as many rows as columns, however few rows are here; rank 0 has all rows of unfoldings with more
+// columns than rows. An order or an answer is there up to four times, as given, on its way, and joined with others.
+std::uint64_t OwnMatrices::bytes(const std::vector<std::uint64_t>& rows, const std::vector<std::uint64_t>& shape,
+                                 const MatrixSizes& sizes) {
   std::vector<PlacedRows> of_modes;
   std::uint64_t scratch = 0;
+  std::uint64_t block = 0;
+  std::uint64_t product = 0;
   for (std::size_t n = 0; n < rows.size(); ++n) {
     of_modes.push_back({.places = {0, rows[n]}});
-    scratch = std::max(scratch, tall_scratch_bytes(rows[n], std::max(sizes.columns[n], sizes.unfolding[n])));
+    const std::uint64_t columns = sizes.columns[n];
+    const std::uint64_t unfolding = sizes.unfolding[n];
+    const std::uint64_t side = std::max(columns, unfolding > shape[n] ? 0 : unfolding);
+    const bool is_joined = rows[n] < shape[n];
+    scratch = std::max(scratch, tall_scratch_bytes(std::max(rows[n], side), side) +
+                                    (is_joined ? 5 * side * side * sizeof(double) : 0));
+    if (is_joined) product = std::max(product, columns * std::max(unfolding, sizes.slab));
+    for (const std::uint64_t width : {columns, sizes.slab, unfolding > shape[n] ? unfolding : 0}) {
+      if (width > 0) block = std::max(block, std::min(shape[n], rows_of_block(width)) * width);
+    }
   }
   SerialExecutor none;
-  return scratch + bytes_of<OwnMatrices>(std::move(of_modes), sizes, none, StopPoll());
+  return scratch + (4 * block + 3 * product) * sizeof(double) +
+         bytes_of<OwnMatrices>(std::move(of_modes), sizes, none, StopPoll());
 }
 
 std::vector<double> OwnMatrices::take(const MatrixOrder& order, std::span<const double> given, Factors& factors) {
@@ -142,6 +157,7 @@ std::vector<double> OwnMatrices::store(const MatrixOrder& order, std::span<const
   const std::uint64_t columns = order.of_unfolding ? order.columns : sizes_.columns[mode];
   const std::span<const double> from = order.of_unfolding ? unfolding(order) : matrix(mode);
   std::vector<double> numbers;
+  numbers.reserve(static_cast<std::size_t>(std::min(order.count, rows_of(mode)) * columns));
   for (std::uint64_t i = 0; i < order.count; ++i) {
     const std::uint64_t row = listed.empty() ? order.first + i : static_cast<std::uint64_t>(listed[i]);
     if (row - rows_[mode].first >= rows_of(mode)) continue;
@@ -169,7 +185,7 @@ void OwnMatrices::load_factor(const MatrixOrder& order, std::span<const double> 
 
 template <class Visit>
 void OwnMatrices::for_each_block(std::size_t mode, std::uint64_t width, const Visit& visit) {
-  const std::uint64_t step = rows_of_block(static_cast<int>(width));
+  const std::uint64_t step = rows_of_block(width);
   for (std::uint64_t first = 0; first < rows_of(mode); first += step) {
     give_up_if(stop_);
     visit(first, block_.span().first(static_cast<std::size_t>(std::min(step, rows_of(mode) - first) * width)));

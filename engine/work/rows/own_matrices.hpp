@@ -25,11 +25,11 @@ struct MatrixSizes {
 };
 
 enum class MatrixStep : std::uint8_t {
-  keep,            // the matrices as they are, for undo
-  undo,            // the matrices become what was kept
-  finish,          // frees what was kept, and the unfolding
-  load,            // rows of the matrix, by LoadedRows
-  store,           // rows of the matrix or unfolding; the answer has those of the rows, or of those listed, that rise
+  keep,    // the matrices as they are, for undo
+  undo,    // the matrices become what was kept
+  finish,  // frees what was kept, and the unfolding
+  load,    // rows of the matrix, by LoadedRows
+  store,   // rows of the matrix or unfolding; the answer has this worker's of them, in order. A list of rows must rise
   load_factor,     // the factor: of each column the number of the matrix's column that it is; zeros beyond
   read_output,     // columns of the unfolding from `first` on: of each the number of the output's column that it is
   clear,           // the matrix
@@ -52,7 +52,7 @@ struct MatrixOrder {
   std::uint64_t first = 0;    // row or column
   std::uint64_t count = 0;    // of rows
   std::uint64_t columns = 0;  // of the unfolding
-  std::uint64_t listed = 0;   // so many numbers are those of rows; 0: rows follow each other
+  std::uint64_t listed = 0;   // so many row numbers come first; 0: rows follow each other
 };
 
 Combining combining_of(const MatrixOrder& order);
@@ -71,11 +71,12 @@ struct PlacedRows {
 
 class OwnMatrices {
  public:
-  // `rows` are of each mode. `executor` must outlive this. Functions throw Error{cancelled} once `stop` says so.
+  // `rows` are of each mode. `executor` must outlive this. Long steps throw Error{cancelled} once `stop` says so.
   OwnMatrices(std::vector<PlacedRows> rows, const MatrixSizes& sizes, Executor& executor, StopPoll stop,
               const MemorySource& memory = {});
-  // Of so many rows of each mode, with what steps take.
-  static std::uint64_t bytes(const std::vector<std::uint64_t>& rows, const MatrixSizes& sizes);
+  // Of so many rows of each mode, whose lengths are `shape`, with what orders and steps take.
+  static std::uint64_t bytes(const std::vector<std::uint64_t>& rows, const std::vector<std::uint64_t>& shape,
+                             const MatrixSizes& sizes);
 
   // Carries out an order, and returns its numbers. The factors, and outputs, are this worker's.
   std::vector<double> take(const MatrixOrder& order, std::span<const double> given, Factors& factors);

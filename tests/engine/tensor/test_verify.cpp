@@ -198,7 +198,7 @@ TEST_F(VerifyTensor, RefusesAFileThatWasCutOffBeforeItsTrailer) {
   write_file(path_, whole.substr(0, trailer));
 
   EXPECT_FALSE(has_trailer(path_));
-  expect_refused("its trailer is missing");
+  expect_refused("its trailer, the checksum");
 }
 
 TEST_F(VerifyTensor, TellsProgressAndCanBeCancelled) {

@@ -186,16 +186,16 @@ TEST(MatricesOfWorkers, KeepTheirRows) {
 
 TEST(MatricesOfWorkers, FitAThirdOfTheMemoryOfOne) {
   const TemporaryFolder folder;
-  const std::vector<std::uint64_t> shape = {100'000, 75'000, 50'000};
+  const std::vector<std::uint64_t> shape = {200'000, 150'000, 100'000};
   const TensorFile tensor = ingest_counts(folder, shape);
-  TuckerOptions options{.method = TuckerMethod::hooi, .ranks = {8, 8, 8}, .max_sweeps = 2, .tolerance = 0};
+  TuckerOptions options{.method = TuckerMethod::hooi, .ranks = {6, 6, 6}, .max_sweeps = 2, .tolerance = 0};
   options.compute.threads = 1;
   const TuckerModel alone = fit_tucker(tensor, options);
   const std::uint64_t third = plan_tucker(tensor, options).plan.minimum_bytes / 3;
 
   CountingPeers others(tensor, 8, {.threads = 1, .memory = {.host_bytes = third}});
   options.compute.peers = &others;
-  options.compute.memory.host_bytes = third + 225'000 * 8 * sizeof(double);  // and the model
+  options.compute.memory.host_bytes = third + 450'000 * 6 * sizeof(double);  // and the model
 
   expect_same_tucker(fit_tucker(tensor, options), alone);
 }

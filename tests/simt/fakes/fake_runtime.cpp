@@ -319,7 +319,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     if (status != cudaSuccess) return status;
     Operation copy;
     if (from_host || to_host) copy.pinned = {static_cast<const std::byte*>(from_host ? from : to), bytes};
-    simt::LinkBytes& link = device.links[*device.memory.device_of(from_host ? to : from, bytes)];
+    simt::LinkBytes& link = device.links[device.memory.device_of(from_host ? to : from, bytes).value()];
     copy.run = [&device, &link, to, from, bytes, from_host, to_host] {
       std::memcpy(to, from, bytes);
       if (from_host) link.to_device += bytes;
