@@ -250,8 +250,8 @@ void add_methods(std::vector<Option<CpdOptions>>& table) {
        .field = "validation",
        .kind = OptionKind::tensor,
        .word = "FILE",
-       .help = "Held-out entries, of the same shape and labels. The fit stops when the error over these entries has "
-               "risen twice in a row, and keeps the model with the smallest error",
+       .help = "Held-out entries, of the same shape and labels. The fit stops once 20 sweeps have found no smaller "
+               "error over these entries, and keeps the model with the smallest one",
        .syntax = "FILE is a container. blco-ingest makes it with `held_out_to`, or from another file with "
                  "`labels_from` the tensor (tables) or `shape`"},
       &CompletionMethod::validation);
@@ -338,9 +338,10 @@ void add_checkpoints(std::vector<Option<CpdOptions>>& table) {
        .group = "Checkpoints",
        .kind = OptionKind::path,
        .word = "FILE",
-       .help = "Continue the fit of this checkpoint or model, as if it had not stopped. Rank, seed, precision, "
-               "method and its own options are those of the file, except `validate`; give that and other options "
-               "again. A model that plain least squares returned continues up to rounding"},
+       .help =
+           "Continue the fit of this checkpoint, as if it had not stopped, or of this model, which lacks the state of "
+           "the method, such as momentum, so that its fit goes another way. Rank, seed, precision, method and its "
+           "own options are those of the file, except `validate`; give that and other options again"},
       &CpdOptions::resume));
 }
 

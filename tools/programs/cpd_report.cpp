@@ -83,7 +83,7 @@ std::string explain_tolerance(const CpdOptions& options) {
   }
   if (const auto* completion = std::get_if<CompletionMethod>(&options.method)) {
     const std::string root = fmt::format("the root of the objective fell by less than {} of itself", tolerance);
-    return completion->validation == nullptr ? root : root + ", or the error over held-out entries rose twice in a row";
+    return completion->validation == nullptr ? root : root + ", or 20 sweeps found no smaller error over held-out entries";
   }
   return fmt::format("the objective changed by less than {} of the constant model's deviance, or no longer falls",
                      tolerance);

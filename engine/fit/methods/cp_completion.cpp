@@ -46,7 +46,8 @@ namespace blco {
 namespace {
 
 constexpr double none_yet = -1;  // of an error
-constexpr int most_rises = 2;    // of the held-out error, in a row
+// With one ridge, so many sweeps without a smaller held-out error end the fit. Noise may be learned before the rest is.
+constexpr int most_vain_sweeps = 20;
 
 // The first two are those of conjugate gradients.
 constexpr int solution_vector = 0;
@@ -56,6 +57,9 @@ constexpr int best_vector = 2;
 constexpr double first_ridge = 6;
 constexpr double fall_of_ridge = 0.7;
 constexpr double last_ridge = 6e-5;
+// After so many ridges without a smaller error the ridge falls in larger steps: it may be too large for any component.
+constexpr int most_vain_ridges = 2;
+constexpr int falls_of_larger_step = 3;
 // Of entries too few to hold some back.
 constexpr double ridge_of_few = 1;
 // Rows of zeros among those whose mean the ridge draws to: so that a mean row of much noise is shorter. Of few entries,
@@ -173,7 +177,8 @@ class CpCompletion final : public FitMethod {
   void fill_cold_rows(int mode, std::span<const double> row);
   void fill_with_means();
   std::vector<double> first_cold_row(int mode) const;
-  void lower_ridge(SweepReport& report, bool is_settled);
+  void lower_ridge(bool is_settled);
+  void next_ridge();
   void search_ridge(SweepReport& report, bool is_settled);
   void end_search(int falls);
   // A loss pass over the entries, without those that are held back.
@@ -195,11 +200,10 @@ class CpCompletion final : public FitMethod {
   double last_root_ = -1;        // of the objective after the last sweep; negative: none
   std::optional<double> first_objective_;
 
-  const Tensor* held_out_;   // or null
-  double least_error_ = -1;  // on the held-out entries; negative: none yet
-  double last_error_ = -1;
+  const Tensor* held_out_;      // or null
+  double least_error_ = -1;     // on the held-out entries; negative: none yet
   std::size_t best_sweep_ = 0;  // of the least held-out error
-  int rises_ = 0;               // how many sweeps in a row have raised it; on a path, how many ridges
+  int vain_ = 0;                // sweeps since then; on a path, ridges
   HeldOutReport means_;
   int falls_ = 0;            // of the ridge, on a path
   int sweeps_of_ridge_ = 0;  // since the last of them
@@ -327,27 +331,22 @@ void CpCompletion::run_step(SweepReport& report) {
     return;
   }
   validate(report);
-  if (is_path()) lower_ridge(report, fall <= settled);
+  if (is_path()) lower_ridge(fall <= settled);
 }
 
-// Once the error has risen at two falls in a row, or the ridge would be none, the fit goes on with the best one.
+// Once the ridge would be none, the fit goes on with the best one.
 void CpCompletion::search_ridge(SweepReport& report, bool is_settled) {
   const double error = held_back_->error();
   report.validation_error = error;
   if (report.cut_short || (++sweeps_of_ridge_ < most_sweeps_of_ridge && !is_settled)) return;
-  rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
-  last_error_ = error;
   if (least_error_ < 0 || error < least_error_) {
     least_error_ = error;
     best_falls_ = falls_;
   }
-  ++falls_;
-  ridge_ = ridge_after(falls_);
+  const bool is_least = best_falls_ == falls_;
+  next_ridge();
   // An error that falls to the end says that the entries have no noise.
-  if (ridge_ == 0) return end_search(best_falls_ + 1 == falls_ ? falls_ : best_falls_);
-  if (rises_ >= most_rises) return end_search(best_falls_);
-  sweeps_of_ridge_ = 0;
-  last_root_ = none_yet;
+  if (ridge_ == 0) end_search(is_least ? falls_ : best_falls_);
 }
 
 void CpCompletion::end_search(int falls) {
@@ -358,15 +357,16 @@ void CpCompletion::end_search(int falls) {
   last_root_ = none_yet;
 }
 
-// Ridges end a fit as sweeps do elsewhere: when the held-out error has risen twice in a row.
-void CpCompletion::lower_ridge(SweepReport& report, bool is_settled) {
+void CpCompletion::lower_ridge(bool is_settled) {
   if (++sweeps_of_ridge_ < most_sweeps_of_ridge && !is_settled) return;
-  const double error = *report.validation_error;
-  rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
-  last_error_ = error;
-  if (rises_ >= most_rises) report.converged = true;
-  ridge_ = ridge_after(++falls_);
-  if (ridge_ == 0) rises_ = 0;
+  next_ridge();
+  if (ridge_ == 0) vain_ = 0;
+}
+
+void CpCompletion::next_ridge() {
+  vain_ = best_falls_ == falls_ ? 0 : vain_ + 1;
+  falls_ += vain_ >= most_vain_ridges ? falls_of_larger_step : 1;
+  ridge_ = ridge_after(falls_);
   sweeps_of_ridge_ = 0;
   last_root_ = none_yet;
 }
@@ -490,9 +490,8 @@ void CpCompletion::validate(SweepReport& report) {
   const double error = std::sqrt(context_.workers.sum_of_terms() / static_cast<double>(held_out_->summary().nnz));
   report.validation_error = error;
   if (!is_path()) {
-    rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
-    last_error_ = error;
-    if (rises_ >= most_rises) report.converged = true;
+    vain_ = least_error_ >= 0 && error >= least_error_ ? vain_ + 1 : 0;
+    if (vain_ >= most_vain_sweeps) report.converged = true;
   }
   report.held_out = means_;
   report.held_out->model_error = least_error_ >= 0 ? std::min(error, least_error_) : error;
@@ -516,9 +515,8 @@ MethodState CpCompletion::state() const {
   MethodState state;
   state.numbers = {static_cast<double>(context_.workers.next_pass()),
                    last_root_,
-                   last_error_,
                    least_error_,
-                   static_cast<double>(rises_),
+                   static_cast<double>(vain_),
                    static_cast<double>(best_sweep_),
                    static_cast<double>(falls_),
                    static_cast<double>(sweeps_of_ridge_)};
@@ -536,19 +534,19 @@ void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, st
 
 void CpCompletion::restore(ResumedState& state) {
   // A checkpoint of a fit without held-out entries has the same numbers.
-  state.require(is_automatic() ? 10 : 8,
+  state.require(is_automatic() ? 9 : 7,
                 state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
   context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   last_root_ = state.next_number("the root of the last objective", none_yet);
   if (state.has_matrices() != (held_out_ != nullptr)) return;
-  last_error_ = state.next_number("the last error over held-out entries", none_yet);
   least_error_ = state.next_number("the least error over held-out entries", none_yet);
-  rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
+  vain_ = static_cast<int>(state.next_count("the number of sweeps or ridges without a smaller error", state.sweeps()));
   best_sweep_ = static_cast<std::size_t>(state.next_count("the sweep of the least error", state.sweeps()));
-  falls_ = static_cast<int>(state.next_count("the number of falls of the ridge", state.sweeps()));
+  const std::uint64_t most_falls = falls_of_larger_step * static_cast<std::uint64_t>(state.sweeps());
+  falls_ = static_cast<int>(state.next_count("the number of falls of the ridge", most_falls));
   sweeps_of_ridge_ = static_cast<int>(state.next_count("the number of sweeps with this ridge", state.sweeps()));
   if (is_automatic()) {
-    best_falls_ = static_cast<int>(state.next_count("the falls of the ridge of the least error", state.sweeps()));
+    best_falls_ = static_cast<int>(state.next_count("the falls of the ridge of the least error", most_falls));
     const bool is_searching = state.next_count("whether entries are held back", 1) == 1;
     if (!is_searching) held_back_.reset();
     if (has_searched_) ridge_ = ridge_after(falls_);

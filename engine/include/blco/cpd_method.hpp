@@ -133,9 +133,9 @@ struct CompletionMethod {
   int cg_steps = 2;
   // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and so
   // must the stored indices: reorder neither. Each sweep then reads them once, to tell the root mean square of x - m
-  // over them. The fit stops once that error has risen twice in a row, and it returns the model of the sweep with the
-  // least, whatever stops it; a checkpoint holds the last model and the best. Further memory: two chunks of these
-  // entries, and a copy of all factors.
+  // over them. The fit stops once 20 sweeps with the last ridge have found no smaller error, and it returns the model
+  // of the sweep with the least, whatever stops it; a checkpoint holds the last model and the best. Further memory: two
+  // chunks of these entries, and a copy of all factors.
   const Tensor* validation = nullptr;
   std::vector<RowConstraint> constraints = {};  // as in GcpMethod
 };

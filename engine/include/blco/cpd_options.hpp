@@ -59,9 +59,9 @@ struct CpdOptions {
   // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. Other
   // options must be those of its fit, as options_of_model() gives them, and held-out entries must be given again. From
   // a checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
-  // `deterministic`. From a model that plain least squares returned the numbers are the same up to rounding, because
-  // its components are sorted. From other models they differ more, because what the method keeps beside the factors is
-  // lost. A fit that is already at its end is returned as it is, with its components sorted: least squares if the fit
+  // `deterministic`. From a model of plain least squares without momentum the numbers are the same up to rounding,
+  // because its components are sorted. From other models they differ more, because what the method keeps beside the
+  // factors is lost. A fit that is already at its end is returned as it is, with its components sorted: least squares if the fit
   // last changed by less than `tolerance`, other methods if they had stopped by their tolerance, all of them at
   // max_sweeps.
   std::filesystem::path resume = {};

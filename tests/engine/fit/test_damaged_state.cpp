@@ -63,7 +63,7 @@ std::vector<StatefulMethod> stateful_methods() {
            7,
            {"first moments", "second moments"},
            {4, 6}},
-          {"complete", CompletionMethod{}, 11, {"best"}, {2, 3, 4}}};
+          {"complete", CompletionMethod{}, 10, {"best"}, {2, 3}}};
 }
 
 class DamagedState : public testing::TestWithParam<StatefulMethod> {

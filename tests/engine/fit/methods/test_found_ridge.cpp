@@ -168,6 +168,33 @@ TEST_F(FoundRidge, IsKnownToAFitResumedAfterItsLastSweep) {
   EXPECT_EQ(fit_cpd(tensor, options).found_ridge, expected.found_ridge);
 }
 
+// A constant, two components of either sign, and noise of 0.1: a large ridge leaves only the constant.
+TEST_F(FoundRidge, IsSmallEnoughForComponentsBeyondTheMean) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> rows(2 * 2 * 30);
+    for (double& number : rows) number = normal(random);
+    CoordinateTensor known{{30, 30}, {}, {}};
+    CoordinateTensor validation = known;
+    CoordinateTensor unseen = known;
+    for (const Point& cell : cells_of(known.shape)) {
+      const double* const a = &rows[2 * cell[0]];
+      const double* const b = &rows[2 * (30 + cell[1])];
+      const std::uint64_t part = random() % 4;
+      CoordinateTensor& cells = part < 2 ? known : part == 2 ? validation : unseen;
+      cells.points.push_back(cell);
+      cells.values.push_back(3 + a[0] * b[0] + a[1] * b[1] + 0.1 * normal(random));
+    }
+    CpdOptions options = default_options(3);
+    EXPECT_LT(error_over(fit(known, options), unseen), 0.25) << seed;
+    const TemporaryFolder folder;
+    const TensorFile held_out = ingest_small_chunks(folder, validation, {.chunk_nnz = 500});
+    options.method = CompletionMethod{.validation = &held_out};
+    EXPECT_LT(error_over(fit(known, options), unseen), 0.25) << seed;
+  }
+}
+
 // A quarter of the cells of a model of rank 2: about 15 entries a row, no noise.
 TEST_F(FoundRidge, IsNoneWhereTheEntriesHaveNoNoise) {
   const CpdModel truth = uniform_model({60, 60}, 2, 7);

@@ -97,7 +97,7 @@ TEST_F(HeldOutEntries, AreNearerToAModelOfDefaultOptionsThanToMeans) {
 }
 
 // With many more unknowns than the entries can settle, the fit soon learns noise.
-TEST_F(HeldOutEntries, EndAFitOnceTheirErrorHasRisenTwiceAndThenTheModelOfTheLeastIsTheResult) {
+TEST_F(HeldOutEntries, EndAFitAfterTwentySweepsWithoutASmallerErrorAndThenTheModelOfTheLeastIsTheResult) {
   const TensorFile validation = held_out(4);
   CpdOptions options = completion_options(200, nullptr, {.validation = &validation});
   options.rank = 40;
@@ -113,11 +113,8 @@ TEST_F(HeldOutEntries, EndAFitOnceTheirErrorHasRisenTwiceAndThenTheModelOfTheLea
 
   EXPECT_EQ(model.stop_reason, StopReason::tolerance);
   EXPECT_TRUE(has_converged);
-  ASSERT_GE(errors.size(), 3);
-  EXPECT_GT(errors[errors.size() - 1], errors[errors.size() - 2]);
-  EXPECT_GT(errors[errors.size() - 2], errors[errors.size() - 3]);
   const auto least = std::ranges::min_element(errors);
-  EXPECT_LT(least, errors.end() - 2);
+  EXPECT_EQ(errors.end() - least, 21);
   EXPECT_NEAR(*least, error_of(model, noisy_cells(shape(), 2000, 4)), 1e-9);
 }
 
