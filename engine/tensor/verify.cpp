@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "blco/option_name.hpp"
 #include "blco/payload.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/common/memory.hpp"
@@ -239,9 +240,8 @@ class Verification {
     throw Error(ErrorKind::corrupt,
                 name +
                     ": its trailer, the checksum of all but the chunks, is missing: it was cut off there, or another "
-                    "program has written it; its nonzeros are whole; restore it from a copy, or write it anew: "
-                    "blco-ingest " +
-                    name + " --orders none -o OUTPUT");
+                    "program has written it; its nonzeros are whole; restore it from a copy, or ingest it anew with " +
+                    option_name("IngestOptions.orders", "none"));
   }
 
   void check_copy(const ChunkSource& copy, const std::vector<ChunkFacts>& natural) {

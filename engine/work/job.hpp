@@ -53,6 +53,7 @@ class Job : public JobPlan {
       const DeclaredGpu* declared);
   bool is_cache_of_use() const;
   void plan_devices();
+  std::vector<PlacedRows> placed_rows(const RowMoves* moves) const;
   // Has the peers begin, and gives all rows their owners.
   std::unique_ptr<RowMoves> share_rows(const OrderTree& tree);
 

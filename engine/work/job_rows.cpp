@@ -30,28 +30,30 @@ std::unique_ptr<RowMoves> Job::take_rows(RowOwners owners, TouchedRows touched) 
   return moves;
 }
 
+// All, or those that this worker owns.
+std::vector<PlacedRows> Job::placed_rows(const RowMoves* moves) const {
+  std::vector<PlacedRows> rows;
+  for (const std::uint64_t length : tensor_->shape()) rows.push_back({.places = {0, length}});
+  for (std::size_t mode = 0; moves != nullptr && mode < rows.size(); ++mode) {
+    rows[mode] = {moves->owned()[mode], moves->own_rows()[mode].begin};
+  }
+  return rows;
+}
+
 std::unique_ptr<OwnNumbers> Job::make_numbers(const RowMoves* moves) {
   if (needs_.lbfgs == LbfgsVectors::none) return nullptr;
-  std::vector<NumberedRows> rows;
-  std::uint64_t first = 0;
-  for (std::size_t mode = 0; const std::uint64_t length : tensor_->shape()) {
-    rows.push_back({.places = {0, length}, .first = first});
-    if (moves != nullptr) rows.back() = {moves->owned()[mode], first + moves->own_rows()[mode].begin};
-    first += length;
-    ++mode;
+  std::vector<PlacedRows> rows = placed_rows(moves);
+  std::uint64_t before = 0;  // rows of the modes before
+  for (std::size_t mode = 0; mode < rows.size(); ++mode) {
+    rows[mode].first += before;
+    before += tensor_->shape()[mode];
   }
   return std::make_unique<OwnNumbers>(std::move(rows), needs_.backend.rank, needs_.lbfgs, pool_);
 }
 
 std::unique_ptr<OwnMatrices> Job::make_matrices(const RowMoves* moves) {
   if (needs_.matrices.columns.empty()) return nullptr;
-  std::vector<PlacedRows> rows;
-  for (std::size_t mode = 0; const std::uint64_t length : tensor_->shape()) {
-    rows.push_back({.places = {0, length}});
-    if (moves != nullptr) rows.back() = {moves->owned()[mode], moves->own_rows()[mode].begin};
-    ++mode;
-  }
-  return std::make_unique<OwnMatrices>(std::move(rows), needs_.matrices, pool_, needs_.backend.stop);
+  return std::make_unique<OwnMatrices>(placed_rows(moves), needs_.matrices, pool_, needs_.backend.stop);
 }
 
 std::unique_ptr<RowMoves> Job::share_rows(const OrderTree& tree) {

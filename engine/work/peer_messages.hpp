@@ -19,8 +19,8 @@ namespace blco {
 
 // Orders of rank 0, which go down the tree, and answers, which come up. Nobody answers an order that has no numbers to
 // return, nor waits for it: moves but those of is_of_caller(), passes but those of PassOrder::is_answered, and
-// steps, orders about numbers or matrices but those of is_answered(). The answer to others is done, or failed if the
-// process or one below it could not do this order or one since the last answer.
+// steps and orders about numbers or matrices for which combining_of() says none. The answer to others is done, or
+// failed if the process or one below it could not do this order or one since the last answer.
 enum class MessageKind : std::uint32_t {
   begin,       // begin_order(); answered with how often each unit of rows is touched (TouchedRows::counts)
   owners,      // the first rows of RowOwners; answered with how many workers have no room for previous factors

@@ -91,31 +91,20 @@ class ServedJob {
   std::unique_ptr<Streamer> streamer_;
 };
 
-bool is_answered(const ReceivedMessage& message) {
+// None: nobody waits for an answer.
+std::optional<Combining> combining_of(const ReceivedMessage& message) {
+  const auto sums_if = [](bool is_answered) { return is_answered ? std::optional(Combining::sums) : std::nullopt; };
   switch (message.kind()) {
     case MessageKind::move:
-      return is_of_caller(message.first<Move>());
+      return sums_if(is_of_caller(message.first<Move>()));
     case MessageKind::pass:
-      return message.first<PassOrder>().is_answered;
-    case MessageKind::step:
-      return blco::is_answered(message.first<StepOrder>().kind);
-    case MessageKind::numbers:
-      return blco::is_answered(message.first<NumbersOrder>());
-    case MessageKind::matrices:
-      return blco::is_answered(message.first<MatrixOrder>());
-    default:
-      return true;
-  }
-}
-
-Combining combining_of(const ReceivedMessage& message) {
-  switch (message.kind()) {
+      return sums_if(message.first<PassOrder>().is_answered);
     case MessageKind::step:
       return blco::combining_of(message.first<StepOrder>().kind);
     case MessageKind::numbers:
       return blco::combining_of(message.first<NumbersOrder>());
     case MessageKind::matrices:
-      return blco::combining_of(message.first<MatrixOrder>());
+      return blco::combining_of(message.first<MatrixOrder>().step);
     default:
       return Combining::sums;
   }
@@ -136,15 +125,15 @@ class Server {
       return false;
     }
     std::vector<double> numbers;
-    bool answers = true;
+    std::optional<Combining> combining = Combining::sums;
     try_to([&] { tree_.send_down(message.bytes()); });
     try_to([&] {
-      answers = is_answered(message);
+      combining = combining_of(message);
       numbers = carry_out(message);
     });
-    if (!answers) return true;
+    if (!combining) return true;
     try_to([&] {
-      if (const std::optional<PeerError> below = tree_.gather(numbers, combining_of(message))) throw *below;
+      if (const std::optional<PeerError> below = tree_.gather(numbers, *combining)) throw *below;
     });
     const std::optional<PeerError> failure = std::exchange(failure_, std::nullopt);
     Message reply(failure ? MessageKind::failed : MessageKind::done);

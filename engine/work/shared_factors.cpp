@@ -197,27 +197,24 @@ std::vector<double> SharedFactors::take_factor(int mode) {
   return rows;
 }
 
+template <class Order>
+std::vector<double> SharedFactors::take(MessageKind kind, const Order& order, std::optional<Combining> combining,
+                                        std::span<const double> given,
+                                        const std::function<std::vector<double>()>& own_part) {
+  Message message(kind);
+  message.put(order).put(given);
+  if (combining) return tree_->order(message, *combining, own_part);
+  tree_->post(message, own_part);
+  return {};
+}
+
 std::vector<double> SharedFactors::take(StepOrder step, std::span<const double> first, std::span<const double> second,
                                         const std::function<std::vector<double>()>& own_part) {
   step.first_numbers = first.size();
   std::vector<double> numbers(first.begin(), first.end());
   numbers.insert(numbers.end(), second.begin(), second.end());
-  Message message(MessageKind::step);
-  message.put(step).put(std::span(numbers));
-  const auto take_here = [&] { return own_part ? own_part() : take_step(*own_, step, numbers); };
-  if (is_answered(step.kind)) return tree_->order(message, combining_of(step.kind), take_here);
-  tree_->post(message, take_here);
-  return {};
-}
-
-template <class Order>
-std::vector<double> SharedFactors::take(MessageKind kind, const Order& order, std::span<const double> given,
-                                        const std::function<std::vector<double>()>& own_part) {
-  Message message(kind);
-  message.put(order).put(given);
-  if (is_answered(order)) return tree_->order(message, combining_of(order), own_part);
-  tree_->post(message, own_part);
-  return {};
+  return take(MessageKind::step, step, combining_of(step.kind), numbers,
+              [&] { return own_part ? own_part() : take_step(*own_, step, numbers); });
 }
 
 std::vector<double> SharedFactors::take(const NumbersOrder& order, std::span<const double> given,
@@ -228,7 +225,7 @@ std::vector<double> SharedFactors::take(const NumbersOrder& order, std::span<con
     }
   };
   if (order.kind == NumbersKind::read_gradient) for_each([&](int mode) { settle(mode); });
-  std::vector<double> numbers = take(MessageKind::numbers, order, given, own_part);
+  std::vector<double> numbers = take(MessageKind::numbers, order, combining_of(order), given, own_part);
   if (order.kind == NumbersKind::write_factors) for_each([&](int mode) { set_factor(mode, {}); });
   return numbers;
 }
@@ -236,7 +233,7 @@ std::vector<double> SharedFactors::take(const NumbersOrder& order, std::span<con
 std::vector<double> SharedFactors::take(const MatrixOrder& order, std::span<const double> given,
                                         const std::function<std::vector<double>()>& own_part) {
   if (needs_output(order.step)) settle(order.mode);
-  std::vector<double> numbers = take(MessageKind::matrices, order, given, own_part);
+  std::vector<double> numbers = take(MessageKind::matrices, order, combining_of(order.step), given, own_part);
   if (order.step == MatrixStep::load_factor) set_factor(order.mode, {});
   return numbers;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -108,8 +109,8 @@ class SharedFactors final : public Factors {
   // Adds up the parts of an output.
   void settle(int mode) const;
   template <class Order>
-  std::vector<double> take(MessageKind kind, const Order& order, std::span<const double> given,
-                           const std::function<std::vector<double>()>& own_part);
+  std::vector<double> take(MessageKind kind, const Order& order, std::optional<Combining> combining,
+                           std::span<const double> given, const std::function<std::vector<double>()>& own_part);
   // Takes a step at all workers; `own_part` is the same step here, if it is given.
   std::vector<double> take(StepOrder step, std::span<const double> first = {}, std::span<const double> second = {},
                            const std::function<std::vector<double>()>& own_part = {});

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,9 +48,9 @@ struct StepOrder {
   std::uint64_t first_numbers = 0;
 };
 
-// Whether it has numbers to return. Nobody waits for another one: what fails in it is the answer to a later order.
-// But whoever restores a factor must know that it is there.
-inline bool is_answered(StepKind kind) {
+// How the numbers that workers return are combined; none: it has no numbers to return. Nobody waits for such an order:
+// what fails in it is the answer to a later one. But whoever restores a factor must know that it is there.
+inline std::optional<Combining> combining_of(StepKind kind) {
   switch (kind) {
     case StepKind::solve_rows:
     case StepKind::scale_rows:
@@ -57,9 +58,10 @@ inline bool is_answered(StepKind kind) {
     case StepKind::gram:
     case StepKind::column_sums:
     case StepKind::extrapolate:
-    case StepKind::apr_measure:
     case StepKind::cg_end:
-      return true;
+      return Combining::sums;
+    case StepKind::apr_measure:
+      return Combining::largest;
     case StepKind::scale_columns:
     case StepKind::raise_to_zero:
     case StepKind::apr_free_zeros:
@@ -70,13 +72,9 @@ inline bool is_answered(StepKind kind) {
     case StepKind::copy_vector:
     case StepKind::copy_to_vector:
     case StepKind::copy_from_vector:
-      return false;
+      return std::nullopt;
   }
-  return true;
-}
-
-inline Combining combining_of(StepKind kind) {
-  return kind == StepKind::apr_measure ? Combining::largest : Combining::sums;
+  return Combining::sums;
 }
 
 // Takes the step over this worker's rows, and returns its numbers.

@@ -167,23 +167,13 @@ std::string codes_where(std::string_view text, std::string_view other) {
 
 }  // namespace
 
-AlikeKeys find_alike_keys(const Labels& keys) {
-  const std::vector<HashedKey> candidates = find_candidates(keys);
-  AlikeKeys alike;
-  for (std::size_t first = 0, i = 1; i < candidates.size(); ++i) {
-    const HashedKey& key = candidates[i];
-    if (key.hash != candidates[first].hash) {
-      first = i;
-    } else if (plain_key(keys[key.key]) == plain_key(keys[candidates[first].key]) &&
-               (alike.pairs++ == 0 || key.key < alike.second)) {
-      alike.first = candidates[first].key;
-      alike.second = key.key;
-    }
-  }
-  return alike;
+KeyPairs find_alike_keys(const Labels& keys) {
+  return find_pairs(find_candidates(keys), [&](const HashedKey& a, const HashedKey& b) {
+    return a.hash == b.hash && plain_key(keys[a.key]) == plain_key(keys[b.key]);
+  });
 }
 
-std::string show_alike_keys(const Labels& keys, const AlikeKeys& alike) {
+std::string show_alike_keys(const Labels& keys, const KeyPairs& alike) {
   const std::string_view first = trimmed(keys[alike.first]);
   const std::string_view second = trimmed(keys[alike.second]);
   const auto codes = [](std::string_view text, std::string_view other) {

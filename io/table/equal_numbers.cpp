@@ -48,13 +48,12 @@ std::optional<double> number_of(std::string_view key, char decimal) {
 
 }  // namespace
 
-EqualNumbers find_equal_numbers(const Labels& keys, char decimal) {
+KeyPairs find_equal_numbers(const Labels& keys, char decimal) {
   bool has_other_spelling = false;
   for (std::uint64_t i = 0; i < keys.size() && !has_other_spelling; ++i) {
     has_other_spelling = !is_plain(keys[i]) && number_of(keys[i], decimal);
   }
-  EqualNumbers equal;
-  if (!has_other_spelling) return equal;
+  if (!has_other_spelling) return {};
   std::size_t count = 0;
   for (std::uint64_t i = 0; i < keys.size(); ++i) count += number_of(keys[i], decimal).has_value();
   std::vector<NumberedKey> numbers;
@@ -65,15 +64,7 @@ EqualNumbers find_equal_numbers(const Labels& keys, char decimal) {
   std::ranges::sort(numbers, [](const NumberedKey& a, const NumberedKey& b) {
     return a.number != b.number ? a.number < b.number : a.key < b.key;
   });
-  for (std::size_t first = 0, i = 1; i < numbers.size(); ++i) {
-    if (numbers[i].number != numbers[first].number) {
-      first = i;
-    } else if (equal.pairs++ == 0 || numbers[i].key < equal.second) {
-      equal.first = numbers[first].key;
-      equal.second = numbers[i].key;
-    }
-  }
-  return equal;
+  return find_pairs(numbers, [](const NumberedKey& a, const NumberedKey& b) { return a.number == b.number; });
 }
 
 }  // namespace blco

@@ -128,19 +128,20 @@ void TableModes::finish() {
 void TableModes::note(const ModeKeys& mode) {
   const std::string name = "the mode " + quoted_for_message(mode.mode());
   if (!mode.form().is_computed()) {
-    const EqualNumbers equal = find_equal_numbers(mode.labels(), options_.dialect.decimal);
-    if (equal.pairs > 0) {
-      notes_.push_back(name + ": " + std::to_string(equal.pairs) +
-                       (equal.pairs == 1 ? " pair of keys is" : " pairs of keys are") + " equal as numbers (" +
-                       quoted_for_message(mode.labels()[equal.first]) + " and " +
-                       quoted_for_message(mode.labels()[equal.second]) + "); write them alike if they mean the same");
+    const Labels& labels = mode.labels();
+    const auto note_pairs = [&](std::uint64_t pairs, const char* of_one, const char* of_more,
+                                const std::string& shown) {
+      notes_.push_back(name + ": " + std::to_string(pairs) + (pairs == 1 ? of_one : of_more) + " (" + shown +
+                       "); write them alike if they mean the same");
+    };
+    if (const KeyPairs equal = find_equal_numbers(labels, options_.dialect.decimal); equal.pairs > 0) {
+      note_pairs(equal.pairs, " pair of keys is equal as numbers", " pairs of keys are equal as numbers",
+                 quoted_for_message(labels[equal.first]) + " and " + quoted_for_message(labels[equal.second]));
     }
-    const AlikeKeys alike = find_alike_keys(mode.labels());
-    if (alike.pairs > 0) {
-      notes_.push_back(name + ": " + std::to_string(alike.pairs) +
-                       (alike.pairs == 1 ? " pair of keys differs" : " pairs of keys differ") +
-                       " only by blanks around them or by how accents are encoded (" +
-                       show_alike_keys(mode.labels(), alike) + "); write them alike if they mean the same");
+    if (const KeyPairs alike = find_alike_keys(labels); alike.pairs > 0) {
+      note_pairs(alike.pairs, " pair of keys differs only by blanks around them or by how accents are encoded",
+                 " pairs of keys differ only by blanks around them or by how accents are encoded",
+                 show_alike_keys(labels, alike));
     }
     return;
   }

@@ -10,29 +10,19 @@
 
 namespace blco {
 
-Combining combining_of(const MatrixOrder& order) {
-  switch (order.step) {
+std::optional<Combining> combining_of(MatrixStep step) {
+  switch (step) {
     case MatrixStep::store:
       return Combining::joined;
     case MatrixStep::peaks:
       return Combining::largest;
     case MatrixStep::triangle:
       return Combining::triangles;
-    default:
-      return Combining::sums;
-  }
-}
-
-bool is_answered(const MatrixOrder& order) {
-  switch (order.step) {
-    case MatrixStep::store:
     case MatrixStep::project:
     case MatrixStep::project_output:
-    case MatrixStep::peaks:
-    case MatrixStep::triangle:
-      return true;
+      return Combining::sums;
     default:
-      return false;
+      return std::nullopt;
   }
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "engine/work/rows/combining.hpp"
+#include "engine/work/rows/placed_rows.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/stop_poll.hpp"
@@ -28,7 +30,7 @@ enum class MatrixStep : std::uint8_t {
   keep,    // the matrices as they are, for undo
   undo,    // the matrices become what was kept
   finish,  // frees what was kept, and the unfolding
-  load,    // rows of the matrix, by LoadedRows
+  load,    // rows of the matrix
   store,   // rows of the matrix or unfolding; the answer has this worker's of them, in order. A list of rows must rise
   load_factor,     // the factor: of each column the number of the matrix's column that it is; zeros beyond
   read_output,     // columns of the unfolding from `first` on: of each the number of the output's column that it is
@@ -55,19 +57,12 @@ struct MatrixOrder {
   std::uint64_t listed = 0;   // so many row numbers come first; 0: rows follow each other
 };
 
-Combining combining_of(const MatrixOrder& order);
-// Whether it has numbers to return; see is_answered(StepKind).
-bool is_answered(const MatrixOrder& order);
+// How the numbers that workers return are combined; none: it has no numbers to return, as combining_of(StepKind) says.
+std::optional<Combining> combining_of(MatrixStep step);
 
 inline bool needs_output(MatrixStep step) {
   return step == MatrixStep::read_output || step == MatrixStep::add_products || step == MatrixStep::project_output;
 }
-
-// Rows of a mode that a worker owns: where the backend has them, and the first one's number in the container.
-struct PlacedRows {
-  OwnedRows places = {};
-  std::uint64_t first = 0;
-};
 
 class OwnMatrices {
  public:

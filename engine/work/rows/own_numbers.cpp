@@ -14,26 +14,30 @@
 namespace blco {
 namespace {
 
-std::vector<LbfgsNumbers::Range> ranges_of(const std::vector<NumberedRows>& rows, int columns) {
+std::vector<LbfgsNumbers::Range> ranges_of(const std::vector<PlacedRows>& rows, int columns) {
   std::vector<LbfgsNumbers::Range> ranges;
   const auto rank = static_cast<std::uint64_t>(columns);
-  for (const NumberedRows& of : rows) ranges.push_back({of.first * rank, of.places.count() * rank});
+  for (const PlacedRows& of : rows) ranges.push_back({of.first * rank, of.places.count() * rank});
   return ranges;
 }
 
 }  // namespace
 
-Combining combining_of(const NumbersOrder& order) {
-  if (order.kind != NumbersKind::step) return Combining::sums;
-  return order.step.kind == LbfgsStepKind::next_breakpoints ? Combining::breakpoints : Combining::least_and_sums;
+std::optional<Combining> combining_of(const NumbersOrder& order) {
+  if (order.kind == NumbersKind::sum_columns) return Combining::sums;
+  if (order.kind != NumbersKind::step) return std::nullopt;
+  switch (order.step.kind) {
+    case LbfgsStepKind::raise_to_bounds:
+    case LbfgsStepKind::move:
+      return std::nullopt;
+    case LbfgsStepKind::next_breakpoints:
+      return Combining::breakpoints;
+    default:
+      return Combining::least_and_sums;
+  }
 }
 
-bool is_answered(const NumbersOrder& order) {
-  if (order.kind != NumbersKind::step) return order.kind == NumbersKind::sum_columns;
-  return order.step.kind != LbfgsStepKind::raise_to_bounds && order.step.kind != LbfgsStepKind::move;
-}
-
-OwnNumbers::OwnNumbers(std::vector<NumberedRows> rows, int columns, LbfgsVectors vectors, Executor& executor,
+OwnNumbers::OwnNumbers(std::vector<PlacedRows> rows, int columns, LbfgsVectors vectors, Executor& executor,
                        const MemorySource& memory)
     : rows_(std::move(rows)),
       columns_(columns),
@@ -43,7 +47,7 @@ OwnNumbers::OwnNumbers(std::vector<NumberedRows> rows, int columns, LbfgsVectors
       block_(std::min(numbers_.size(), numbers_of_block(columns)), memory) {}
 
 std::uint64_t OwnNumbers::bytes(const std::vector<std::uint64_t>& rows, int columns, LbfgsVectors vectors) {
-  std::vector<NumberedRows> of_modes;
+  std::vector<PlacedRows> of_modes;
   for (const std::uint64_t count : rows) of_modes.push_back({.places = {0, count}});
   SerialExecutor none;
   return bytes_of<OwnNumbers>(std::move(of_modes), columns, vectors, none);

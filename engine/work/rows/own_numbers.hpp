@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "engine/work/rows/combining.hpp"
+#include "engine/work/rows/placed_rows.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/lbfgs_numbers.hpp"
 
@@ -33,20 +35,14 @@ struct NumbersOrder {
   LbfgsStep step = {};
 };
 
-Combining combining_of(const NumbersOrder& order);
-// Whether it has numbers to return; see is_answered(StepKind).
-bool is_answered(const NumbersOrder& order);
-
-// Rows of a mode that a worker owns.
-struct NumberedRows {
-  OwnedRows places = {};
-  std::uint64_t first = 0;  // its number among the rows of all modes, one mode after the other
-};
+// How the numbers that workers return are combined; none: it has no numbers to return, as combining_of(StepKind) says.
+std::optional<Combining> combining_of(const NumbersOrder& order);
 
 class OwnNumbers {
  public:
-  // `rows` are of each mode. `executor` must outlive this.
-  OwnNumbers(std::vector<NumberedRows> rows, int columns, LbfgsVectors vectors, Executor& executor,
+  // `rows` are of each mode, numbered among the rows of all modes, one mode after the other. `executor` must outlive
+  // this.
+  OwnNumbers(std::vector<PlacedRows> rows, int columns, LbfgsVectors vectors, Executor& executor,
              const MemorySource& memory = {});
   // Of so many rows of each mode.
   static std::uint64_t bytes(const std::vector<std::uint64_t>& rows, int columns, LbfgsVectors vectors);
@@ -64,7 +60,7 @@ class OwnNumbers {
   std::vector<double> sum_columns(std::span<const double> x) const;
   void scale(std::span<const double> x, std::size_t first, std::span<const double> given);
 
-  std::vector<NumberedRows> rows_;
+  std::vector<PlacedRows> rows_;
   int columns_;
   Executor& executor_;
   LbfgsNumbers numbers_;

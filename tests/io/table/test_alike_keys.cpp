@@ -13,7 +13,7 @@
 namespace blco {
 namespace {
 
-AlikeKeys alike_among(const std::vector<std::string>& keys) { return find_alike_keys(Labels(keys)); }
+KeyPairs alike_among(const std::vector<std::string>& keys) { return find_alike_keys(Labels(keys)); }
 
 TEST(AlikeKeys, AreCountedWhateverTheirBlanks) {
   EXPECT_EQ(alike_among({"Paris", "Paris ", "Rome"}).pairs, 1U);
@@ -38,7 +38,7 @@ TEST(AlikeKeys, AreNoOtherKeys) {
 }
 
 TEST(AlikeKeys, AreShownByTheFirstPair) {
-  const AlikeKeys found = alike_among({"b ", "x", "a", "a ", "b", " a"});
+  const KeyPairs found = alike_among({"b ", "x", "a", "a ", "b", " a"});
 
   EXPECT_EQ(found.pairs, 3U);
   EXPECT_EQ(found.first, 2U);

@@ -13,7 +13,7 @@
 namespace blco {
 namespace {
 
-EqualNumbers equal_among(const std::vector<std::string>& keys, char decimal = '.') {
+KeyPairs equal_among(const std::vector<std::string>& keys, char decimal = '.') {
   return find_equal_numbers(Labels(keys), decimal);
 }
 
@@ -36,7 +36,7 @@ TEST(EqualNumbers, AreNoOtherKeys) {
 }
 
 TEST(EqualNumbers, AreShownByTheFirstPair) {
-  const EqualNumbers found = equal_among({"9", "x", "7", "7.0", "9.0", "07"});
+  const KeyPairs found = equal_among({"9", "x", "7", "7.0", "9.0", "07"});
 
   EXPECT_EQ(found.pairs, 3U);
   EXPECT_EQ(found.first, 2U);

@@ -86,7 +86,10 @@ class Minimizer {
     return [this](const LbfgsStep& step) {
       std::vector<double> answer;
       for (LbfgsNumbers& of : numbers_) {
-        EXPECT_TRUE(combine(combining_of({.step = step}), answer, of.take(step)));
+        const std::vector<double> numbers = of.take(step);
+        if (const std::optional<Combining> combining = combining_of({.step = step})) {
+          EXPECT_TRUE(combine(*combining, answer, numbers));
+        }
       }
       if (step.kind == LbfgsStepKind::next_breakpoints) breakpoints_ += answer.size() / numbers_of_breakpoint;
       return answer;
